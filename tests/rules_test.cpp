@@ -102,7 +102,7 @@ TEST_CASE("rules: files include what their folder may include") {
   }
 }
 
-TEST_CASE("rules: only one folder, and measuring, call the operating system") {
+TEST_CASE("rules: only one folder and the measuring code call the operating system") {
   for (const File& file : sources()) {
     const bool asks = file.path.starts_with("src/base/os_") || file.path == "src/base/library.cpp" ||
                       file.path.starts_with("src/measure/");
@@ -184,7 +184,7 @@ TEST_CASE("rules: only code that reads models compares an architecture's name") 
   }
 }
 
-TEST_CASE("rules: a release is compared in the engines' tables of rules alone") {
+TEST_CASE("rules: only the engines' tables of rules compare releases") {
   for (const File& file : sources()) {
     const bool is_table = file.path.ends_with("/rules.cpp") || file.path == "src/engines/ollama/ollama.cpp" ||
                           file.path == "src/engines/tensorrt_llm/tensorrt_llm.cpp" ||
@@ -207,7 +207,7 @@ bool has_identifier(std::string_view text, std::string_view word) {
   return false;
 }
 
-TEST_CASE("rules: an architecture is named in its family and in the engines' tables of classes") {
+TEST_CASE("rules: only its family and the engines' tables of classes name an architecture") {
   const std::vector<File> files = sources();
   const std::string list = test_file("include/kvplan/architecture.h");
   const std::set<std::string> shared = {"kOther", "kQwen", "kDflash"};  // words of other enumerations too
@@ -234,7 +234,7 @@ TEST_CASE("rules: an architecture is named in its family and in the engines' tab
   CHECK(count > 60);
 }
 
-TEST_CASE("rules: what depends on an engine is in its folder, and its name compared nowhere else") {
+TEST_CASE("rules: code for one engine is in its folder, and no other code compares its name") {
   std::set<std::string> names;
   for (const Engine& engine : engines()) {
     names.emplace(engine.name);

@@ -21,7 +21,7 @@ TEST_CASE("a token of the Hub is not printed") {
   CHECK(one_line("hf_" + std::string(19, 'Z')) == "hf_" + std::string(19, 'Z'));
 }
 
-TEST_CASE("a string of JSON is the same when it is read, but for what is no text") {
+TEST_CASE("a JSON string is unchanged when it is read, except for bytes that are not text") {
   for (const std::string text : {"plain", "a\"b\\c", "a\nb\tc\x1b[31m", "\u009b\u202e\u2028", "ä漢😀", ""})
     CHECK(nlohmann::json::parse(json_string(text)).get<std::string>() == text);
   CHECK(json_string("\xff"
@@ -38,7 +38,7 @@ TEST_CASE("a string of JSON is the same when it is read, but for what is no text
         "{\n  \"a\": [\"##\\u005bx] \\u009b \\u202e \\u007f\"]\n}");
 }
 
-TEST_CASE("a word as a shell takes it") {
+TEST_CASE("quotes a word for a shell") {
   CHECK(shell_word("org/name@main") == "org/name@main");
   CHECK(shell_word("=ls") == "'=ls'");
   CHECK(shell_word("") == "''");

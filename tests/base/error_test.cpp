@@ -12,7 +12,7 @@ TEST_CASE("an error is one line: source, finding, remedy") {
   CHECK(error.line() == "kvplan: a/config.json: \"head_dim\" is -1; correct the config");
 }
 
-TEST_CASE("the innermost source stays") {
+TEST_CASE("the innermost source of an error is kept") {
   Error error(Exit::kBadInput, "what", "remedy");
   error.set_source("hf_quant_config.json");
   error.set_source("model");

@@ -60,7 +60,7 @@ TEST_CASE("K and V may differ") {
   CHECK(bytes(FullAttention{{32, 8, 128, 128}}, 1, types) == 1024 * 34 / 32 + 1024 * 18 / 32);
 }
 
-TEST_CASE("fp8_ds_mla is FlashMLA's cell, and of MLA alone") {
+TEST_CASE("fp8_ds_mla is FlashMLA's cell, and only for MLA") {
   CHECK(bytes(Mla{{128, 512, 64, 128, 128, 1536}}, 1, all(Dtype::kFp8DsMla)) == 656);
   CHECK_THROWS_AS(gqa_token(Dtype::kFp8DsMla), Error);
 }
@@ -83,7 +83,7 @@ TEST_CASE("a rank's share, and other convolution columns") {
   CHECK(entry_bytes(conv, k16Bit, 10, 4).count() == 10 * 4 * 2);
 }
 
-TEST_CASE("types are found by every name that people type") {
+TEST_CASE("types are found by each of their names") {
   struct Row {
     const char* text;
     Dtype type;

@@ -27,7 +27,7 @@ TEST_CASE("strings: a word of a list is a whole one") {
   CHECK_FALSE(has_word("", ""));
 }
 
-TEST_CASE("strings: ASCII letters alone are put in lower case") {
+TEST_CASE("strings: only ASCII letters become lower case") {
   CHECK(lower("Q4_K-XL \xC3\x84") == "q4_k-xl \xC3\x84");
   CHECK(folded("NVIDIA H100 80GB \xC3\x84") == "nvidiah10080gb");
 }

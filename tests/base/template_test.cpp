@@ -9,7 +9,7 @@
 namespace kvplan {
 namespace {
 
-TEST_CASE("template: values replace their names wherever these occur") {
+TEST_CASE("template: values replace all uses of their names") {
   CHECK(in_words({"{tokens} tokens * 3 * {hidden_size} * 2 B = {tokens} * {row} B",
                   {{"tokens", Tokens(8192)}, {"hidden_size", std::uint64_t{4096}}, {"row", Bytes(24576)}}}) ==
         "8192 tokens * 3 * 4096 * 2 B = 8192 * 24576 B");
@@ -28,7 +28,7 @@ TEST_CASE("template: counts of things, sizes, reals and words") {
   CHECK(in_words({"no class for {model_type}", {{"model_type", "{tokens}"}}}) == "no class for {tokens}");
 }
 
-TEST_CASE("template: one behind another has its own values") {
+TEST_CASE("template: a template after another one has its own values") {
   Template sum("{n} x {entry} B", {{"n", std::uint64_t{2}}, {"entry", Bytes(64)}});
   const Template first = sum;
   sum += {" + {n} x {entry} B", {{"n", std::uint64_t{3}}, {"entry", Bytes(16)}}};
@@ -41,7 +41,7 @@ TEST_CASE("template: one behind another has its own values") {
 }
 
 // A name without a value would be printed with its braces.
-TEST_CASE("template: every one that a plan shows has all its values") {
+TEST_CASE("template: all values of a plan's templates are set") {
   std::size_t texts = 0;
   for (const char* engine : {"logical", "vllm", "sglang", "llama.cpp", "transformers", "mlx", "tensorrt-llm"})
     for (const char* model : {"llama-3.1-8b", "deepseek-v3", "gemma-4-26b", "kimi-linear-48b", "gpt-oss-20b",

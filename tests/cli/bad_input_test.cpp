@@ -47,7 +47,7 @@ TEST_CASE("bad input: every file of testdata/bad, as a table and as JSON") {
   CHECK(files >= 44);
 }
 
-TEST_CASE("bad input: what only a report finds names its source too") {
+TEST_CASE("bad input: an error that only a report finds also names its source") {
   const TemporaryFolder folder;
   const std::string wide = folder.write(
       "wide.json", R"({"model_type":"llama","hidden_size":1099511627776,"num_hidden_layers":32,"num_attention_heads":64,
@@ -58,7 +58,7 @@ TEST_CASE("bad input: what only a report finds names its source too") {
   CHECK(run.err.starts_with("kvplan: command line: --format args"));
 }
 
-TEST_CASE("bad input: what is too large to keep in a file") {
+TEST_CASE("bad input: input that is too large to store in testdata") {
   const TemporaryFolder folder;
   const std::string head = "{\"model_type\":\"llama\",\"x\":";
   const std::string brackets = folder.write("brackets.json", std::string(100000, '['));
@@ -77,7 +77,7 @@ TEST_CASE("bad input: what is too large to keep in a file") {
   }
 }
 
-TEST_CASE("bad input: what is no file") {
+TEST_CASE("bad input: paths that are not files") {
   const TemporaryFolder folder;
   check_refused(run_program({"./no-such-model.json"}), Exit::kBadInput, "./no-such-model.json");
   check_refused(run_program({"./no-such-model.gguf"}), Exit::kBadInput, "./no-such-model.gguf");
@@ -87,7 +87,7 @@ TEST_CASE("bad input: what is no file") {
   check_refused(run_program({"-"}, "/dev/null"), Exit::kBadInput, "standard input");
 }
 
-TEST_CASE("bad input: a log may begin with a bracket, a document is no log") {
+TEST_CASE("bad input: a log may begin with a bracket, a JSON document is not a log") {
   const TemporaryFolder folder;
   const auto check_log = [&](const char* text) { return run_program({"check-log", folder.write("a.log", text)}).exit; };
   CHECK(check_log("[62617] loading\n") == static_cast<int>(Exit::kUnknownArchitecture));
@@ -95,7 +95,7 @@ TEST_CASE("bad input: a log may begin with a bracket, a document is no log") {
   CHECK(check_log("{\"a\": [1]}\n") == static_cast<int>(Exit::kBadInput));
 }
 
-TEST_CASE("bad input: a pipe that nobody writes to is not waited for") {
+TEST_CASE("bad input: kvplan does not wait for a pipe without a writer") {
   const TemporaryFolder folder;
   const std::string model = "testdata/configs/llama-3.1-8b.json";
   const std::string pipe = folder.path() + "/pipe.json";
@@ -110,7 +110,7 @@ TEST_CASE("bad input: a pipe that nobody writes to is not waited for") {
   CHECK(std::filesystem::is_fifo(pipe));
 }
 
-TEST_CASE("bad input: -o leaves what is no file as it is") {
+TEST_CASE("bad input: -o does not change a path that is not a file") {
   const TemporaryFolder folder;
   const std::string model = "testdata/configs/llama-3.1-8b.json";
   check_refused(run_program({model, "--max-model-len", "8k", "-o", folder.path()}), Exit::kBadInput, folder.path());
@@ -167,7 +167,7 @@ TEST_CASE("bad usage") {
   }
 }
 
-TEST_CASE("bad usage: whatever a message quotes, it says what to do") {
+TEST_CASE("bad usage: every message says what to do") {
   const std::string model = "testdata/configs/llama-3.1-8b.json";
   for (const char* option : {"--engine", "--max-model-len", "--weights", "--dtype", "--gpu", "--gpu-memory", "--format",
                              "--flash-attn", "--color", "--margin", "--speculative-method", "--seq-lens"}) {

@@ -35,7 +35,7 @@ std::string filled(const std::string& before, const std::string& unit, const std
   return out + after + "}";
 }
 
-TEST_CASE("bombs: a config of 16 MiB, of whatever it is full") {
+TEST_CASE("bombs: a config of 16 MiB with any contents") {
   const TemporaryFolder folder;
   for (const char* unit :
        {"{},", "[],", "0,", "\"\",", "{\"\":0},", "[[[[[[[[]]]]]]]],", "NaN,", "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaa\","}) {
@@ -101,7 +101,7 @@ TEST_CASE("bombs: lists of a quantization config") {
   plan(R"({"quant_method":"fp8","modules_to_not_convert":)" + list(4'900, "re:model", "") + "}");
 }
 
-TEST_CASE("bombs: what a report names of a config") {
+TEST_CASE("bombs: names from a config in a report") {
   const TemporaryFolder folder;
   const auto report = [&](const std::string& rest) {
     const Run run = run_program({folder.write("x.json", kHead + "," + rest + "}"), "--json"});
@@ -146,7 +146,7 @@ TEST_CASE("bombs: calibrations and lists of models") {
   CHECK(run.processor_seconds < 1.5 * kSanitizerFactor);
 }
 
-TEST_CASE("bombs: as many layers as are read, in every engine") {
+TEST_CASE("bombs: the largest number of layers, in every engine") {
   const TemporaryFolder folder;
   std::string types;
   for (int i = 0; i < 512; ++i) types += i % 3 == 0 ? ",\"full_attention\"" : ",\"sliding_attention\"";
@@ -269,7 +269,7 @@ TEST_CASE("bombs: a log of any length takes 50 MiB") {
   }
 }
 
-TEST_CASE("bombs: what a watched command prints") {
+TEST_CASE("bombs: the output of a watched command") {
   const TemporaryFolder folder;
   for (const char* command : {"head -c 200000000 /dev/zero", "yes 'CUDA out of memory' | head -c 50000000"}) {
     CAPTURE(command);

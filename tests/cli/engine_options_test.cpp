@@ -12,7 +12,7 @@
 namespace kvplan {
 namespace {
 
-TEST_CASE("Every option that an engine has for itself is one") {
+TEST_CASE("Every option that only one engine has is an option of kvplan") {
   for (const Engine& engine : engines())
     for (const std::string_view own : split(engine.options)) {
       bool found = false;

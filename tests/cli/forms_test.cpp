@@ -105,7 +105,7 @@ TEST_CASE("forms: CSV has one GPU's figures in a row, and as many fields in each
   for (const std::string& line : fleet) CHECK(fields(line).size() == fields(fleet[0]).size());
 }
 
-TEST_CASE("forms: what cannot be written leaves nothing behind") {
+TEST_CASE("forms: output that cannot be written leaves no file behind") {
   const TemporaryFolder folder;
   for (const std::string form : {"table", "json", "html"}) {
     check_refused(run_program({kLlamaConfig, "--format", form, "-o", folder.path() + "/none/report"}),
@@ -127,7 +127,7 @@ TEST_CASE("forms: what cannot be written leaves nothing behind") {
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
 }
 
-TEST_CASE("forms: a full disk is an error, a closed pipe is none") {
+TEST_CASE("forms: a full disk is an error, a closed pipe is not") {
   if (std::filesystem::exists("/dev/full")) {
     const std::string command =
         std::string(KVPLAN_BINARY) + " " + KVPLAN_SOURCE_DIR + "/" + kLlamaConfig + " --json >/dev/full 2>/dev/null";
@@ -195,7 +195,7 @@ TEST_CASE("help: fits a screen, and each command has three examples") {
   }
 }
 
-TEST_CASE("mistakes: what was probably meant") {
+TEST_CASE("mistakes: the message names what the user probably meant") {
   check_refused(run_program({kLlamaConfig, "--eng", "vllm"}), "did you mean --engine?");
   check_refused(run_program({kLlamaConfig, "--max-model-length", "4096"}), "--max-model-len");
   check_refused(run_program({kLlamaConfig, "--tensor-paralel-size=2"}), "did you mean --tensor-parallel-size?");

@@ -179,7 +179,7 @@ TEST_CASE("injection: a string of a config, in every form") {
 }
 
 // fuzz_printed found this: a word wider than the page was broken before "::", so "::" started a line.
-TEST_CASE("injection: a word that the page breaks begins no line with a command") {
+TEST_CASE("injection: a word that the page wraps does not begin a line with a command") {
   const TemporaryFolder folder;
   for (const std::string colons : {"::", "::::::::"})
     for (std::size_t length = 55; length < 78; ++length) {
@@ -209,7 +209,7 @@ TEST_CASE("injection: a file's name, in every form") {
   }
 }
 
-TEST_CASE("injection: tokens in the place of something else are not repeated") {
+TEST_CASE("injection: a token in the wrong place is not repeated") {
   const std::string token = "hf_abcdefghijklmnopqrstuvwxyz01234567";
   const std::string model = "testdata/configs/llama-3.1-8b.json";
   for (const std::vector<std::string>& words :

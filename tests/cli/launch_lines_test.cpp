@@ -275,7 +275,7 @@ TEST_CASE("launch lines: a plan that does not fit says so beside its command") {
   CHECK(run.err.starts_with("kvplan: testdata/configs/llama-3.1-8b.json: does not fit: "));
 }
 
-TEST_CASE("launch lines: fit prints the command of what fits") {
+TEST_CASE("launch lines: fit prints a command that fits") {
   const auto fit = [](std::vector<std::string> options) {
     options.insert(options.begin(), {"fit", kLlamaConfig, "--engine", "vllm"});
     return launch(options);

@@ -62,7 +62,7 @@ TEST_CASE("launch: every option that moves bytes, as the engine spells it") {
   }
 }
 
-TEST_CASE("launch: what the engine has no option for is refused by name") {
+TEST_CASE("launch: a setting without an engine option is refused by name") {
   const std::vector<Row> rows{
       {"llama-3.1-8b", {"--engine", "vllm", "--attention", "naive"}, "--attention naive"},
       {"llama-3.1-8b", {"--engine", "sglang@0.5.14", "--kv", "mxfp8"}, "--kv-cache-dtype mxfp8"},
@@ -84,7 +84,7 @@ TEST_CASE("launch: what the engine has no option for is refused by name") {
 }
 
 // vLLM and SGLang quantize to FP8 and NF4 while loading. kvplan has no name for other types that they make.
-TEST_CASE("launch: a weight type is passed on where the engine has it") {
+TEST_CASE("launch: a weight type is passed on if the engine has it") {
   for (const char* engine : {"vllm", "sglang"}) {
     CHECK(launch_of("llama-3.1-8b", {"--engine", engine, "--weights", "fp8"}).out.find("--quantization fp8") !=
           std::string::npos);

@@ -33,7 +33,7 @@ TEST_CASE("several GPUs give one table, in every format") {
   CHECK(run_program({kLlamaConfig, "--gpu", "rtx-3060,h100"}).exit == 1);
 }
 
-TEST_CASE("a fleet that is too wide has a line for each model, and a heat map in HTML") {
+TEST_CASE("a fleet that is too wide for the screen has a line for each model, and a heat map in HTML") {
   const std::vector<std::string> asked{kLlamaConfig,
                                        kMamba,
                                        "--engine",
@@ -79,7 +79,7 @@ TEST_CASE("a table of models lists a hybrid's layers, and CSV the size of each m
   }
 }
 
-TEST_CASE("compare goes below 4 bits only where nothing else fits") {
+TEST_CASE("compare goes below 4 bits only if nothing else fits") {
   // 25.2B parameters in q4_k_m are 15 GiB. In 11.63 GiB only 3-bit types fit; for 23.52 GiB they are not listed.
   const Words asked{"compare", "testdata/configs/gemma-4-26b.json", "--engine", "llama.cpp", "--max-model-len", "8k",
                     "--gpu"};
@@ -97,7 +97,7 @@ TEST_CASE("explain shows what multi-head attention would cache") {
   CHECK(has(run.out, "152.50 GiB, 71.1 times as much"));
 }
 
-TEST_CASE("pictures alone are an SVG file: bars of memory, and a curve for each of several models") {
+TEST_CASE("the svg format has the pictures: bars of memory, and a curve for each of several models") {
   for (const std::vector<std::string>& models : {std::vector{kLlamaConfig}, std::vector{kLlamaConfig, kQwen}}) {
     std::vector<std::string> asked = models;
     asked.insert(asked.end(), {"--engine", "vllm", "--gpu", "l4", "-c", "8k", "--format", "svg"});
@@ -112,7 +112,7 @@ TEST_CASE("pictures alone are an SVG file: bars of memory, and a curve for each 
   check_refuses({"explain", kLlamaConfig, "--format", "svg"}, "has no form");
 }
 
-TEST_CASE("wide tables go on below, and no line is wider than the terminal") {
+TEST_CASE("wide tables continue below, and no line is wider than the terminal") {
   const Run run =
       run_program({kLlamaConfig, kMamba, "--gpu", "rtx-3060,rtx-3090,rtx-4090,rtx-5090,a10,a40,l4,l40s,h100,h200"});
   std::size_t at = 0;
@@ -141,7 +141,7 @@ TEST_CASE("a model that cannot be read is reported, and the others are planned")
   CHECK(has(run.out, "not planned"));
 }
 
-TEST_CASE("where nothing can be planned nothing is printed but what went wrong, a line each") {
+TEST_CASE("if no model can be planned, only the errors are printed, one line each") {
   for (const std::vector<std::string>& more : {std::vector<std::string>{},
                                                {"--gpu", "h100,h200"},
                                                {"--engine", "vllm"},
@@ -183,7 +183,7 @@ TEST_CASE("a list file names models") {
   check_refuses({"@" + folder.path() + "/none"}, "none");
 }
 
-TEST_CASE("only @ makes a list: of any other name no line is printed or looked up") {
+TEST_CASE("only @ makes a list: lines of any other file are not printed or looked up") {
   const TemporaryFolder folder;
   for (const char* name :
        {"secrets.txt", "secrets", "secrets.lst", "secrets.TXT", ".env", "models.txt.json", "@secrets.txt"}) {
@@ -256,7 +256,7 @@ TEST_CASE("--gpu accepts what people type") {
   check_refuses({kLlamaConfig, "--vram", "24GB"}, "use --gpu-memory SIZE");
 }
 
-TEST_CASE("nothing at all may be left free") {
+TEST_CASE("--reserve 0 is allowed") {
   const auto report = [](const std::string& reserve) {
     return run_program({kLlamaConfig, "--gpu", "h100-80gb", "--reserve", reserve}).out;
   };
@@ -295,7 +295,7 @@ TEST_CASE("stated lengths decide the verdict") {
   CHECK(list("4.9GiB") == 1);
 }
 
-TEST_CASE("--max-model-len auto is the longest that fits, and no more than the model's own") {
+TEST_CASE("--max-model-len auto is the longest that fits, at most the model's maximum") {
   const auto length = [](const std::string& card, const std::string& model = kLlamaConfig,
                          const std::string& engine = "vllm") {
     const std::string out =
@@ -319,7 +319,7 @@ TEST_CASE("--max-model-len auto is the longest that fits, and no more than the m
   CHECK(exit_at(longest + 64) == 1);
 }
 
-TEST_CASE("with a GPU and no engine the page promises nothing, and names the engines") {
+TEST_CASE("with a GPU and no engine, the page does not promise a fit, and names the engines") {
   const Run run = run_program({kLlamaConfig, "--gpu", "h100-80gb", "--max-model-len", "8k"});
   CHECK(run.exit == 0);
   CHECK_FALSE(has(run.out, "FITS"));

@@ -51,7 +51,7 @@ TEST_CASE("output: a read-only file stays") {
   CHECK(file_text(there) == "old");
 }
 
-TEST_CASE("output: what killed runs left is in nobody's way") {
+TEST_CASE("output: files left by killed runs do no harm") {
   const TemporaryFolder folder;
   const std::string there = folder.path() + "/there.txt";
   // Every name that kvplan could form from a process number.

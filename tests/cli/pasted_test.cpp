@@ -86,7 +86,7 @@ TEST_CASE("An option that is not modelled leaves no verdict; a release's own par
   CHECK(has(lacks.at("verdict").at("reason").get<std::string>(), "--engram-config"));
 }
 
-TEST_CASE("What the engine refuses of a command is why it does not start") {
+TEST_CASE("If the engine refuses a command, the report says so as the reason") {
   const Json plan =
       asked({"--json", "--", "vllm", "serve", "testdata/configs/deepseek-v3.json", "-tp", "8", "--block-size", "7"});
   CHECK(plan.at("verdict").at("starts") == false);
@@ -94,7 +94,7 @@ TEST_CASE("What the engine refuses of a command is why it does not start") {
   CHECK(plan.at("request").at("tensor_parallel_size") == 8);
 }
 
-TEST_CASE("For a model that is not here, the error asks for a substitute") {
+TEST_CASE("If a command's model is not on this machine, the error says how to name another one") {
   const Run run = run_program({"--offline", "--", "vllm", "serve", "/models/none", "-tp", "2"});
   check_refused(run, "--model-source");
   CHECK(run_program({"--model-source", kModel, "--", "vllm", "serve", "/models/none"}).exit == 0);

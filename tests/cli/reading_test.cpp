@@ -35,14 +35,14 @@ TEST_CASE("reading: the request's line has GPU, fraction, types and layout, and 
   CHECK(has(explain.out, "x 1 sequence, no engine"));
 }
 
-TEST_CASE("reading: one of a thing is one thing") {
+TEST_CASE("reading: counts of one are in the singular") {
   const Run run = run_program({kLlamaConfig, "--max-model-len", "1", "--gpu", "h100"});
   CHECK(has(run.out, "\n1 token x 1 sequence, "));
   const Run line = run_program({kLlamaConfig, "--max-model-len", "1", "--format", "github"});
   CHECK(has(line.out, "1 token x 1 sequence, no engine"));
 }
 
-TEST_CASE("reading: what an engine takes at its start") {
+TEST_CASE("reading: the memory that an engine claims at its start") {
   // 0.92 of the 22,558 MiB that an L4 shows.
   const Run run = run_program({kLlamaConfig, "--engine", "vllm", "--gpu", "l4", "--max-model-len", "8k"});
   CHECK(has(run.out, "vllm claims 20.27 GiB at start-up, 92 % of the GPU"));
@@ -50,7 +50,7 @@ TEST_CASE("reading: what an engine takes at its start") {
   CHECK_FALSE(has(run_program({kLlamaConfig, "--engine", "llama.cpp", "--gpu", "l4", "-c", "8k"}).out, "at start-up"));
 }
 
-TEST_CASE("reading: the ladder of a pool does not multiply what is shared") {
+TEST_CASE("reading: in a pool's table of contexts, shared memory counts once") {
   // 131,072 B per token: 32k tokens are 4 GiB, whatever the number of slots that share them.
   const Run run = run_program({kLlamaConfig, "--engine", "llama.cpp", "-c", "32k", "-np", "4", "-kvu"});
   CHECK(has(run.out, "KV cache by context (a pool of 4 sequences)"));
@@ -83,7 +83,7 @@ TEST_CASE("reading: for an unknown release the note names the one that replaces 
     CHECK_FALSE(has(note(known), "is not known: planned"));
 }
 
-TEST_CASE("reading: a word that a table does not take is a mistake") {
+TEST_CASE("reading: a word that a table does not know is an error") {
   CHECK(has(run_program({"formulas", "zzz"}).err, "formulas takes the name of one kind"));
   CHECK(has(run_program({"engines", "zzz"}).err, "unknown engine \"zzz\""));
   for (const char* command : {"dtypes", "schema", "man"}) {
@@ -105,7 +105,7 @@ TEST_CASE("reading: help offers what the command takes") {
   CHECK(has(fits.out.substr(0, fits.out.find("max context:")), "GPUs") == has(fits.out, "; GPUs: "));
 }
 
-TEST_CASE("reading: compare lists a type once, and its loss only where it is published") {
+TEST_CASE("reading: compare lists a type once, and its loss only if it is published") {
   const TemporaryFolder folder;
   const std::string half =
       folder.write("config.json", R"({"model_type":"llama","hidden_size":512,"intermediate_size":1024,)"

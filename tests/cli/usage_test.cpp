@@ -24,7 +24,7 @@ TEST_CASE("errors name the option that was typed") {
   check_refuses({kLlamaConfig, "--mem-fraction-static", "2"}, "--mem-fraction-static: ");
 }
 
-TEST_CASE("words of other programs lead to kvplan's own") {
+TEST_CASE("options of other programs lead to those of kvplan") {
   check_refuses({kLlamaConfig, "--kv-dtype", "fp8"}, "use --kv-cache-dtype TYPE");
   check_refuses({kLlamaConfig, "--engine", "ktransformers"}, "is an engine that kvplan does not plan for; use one of");
   check_refuses({kLlamaConfig, "--engine", "exllama@1.0"}, "exllama is an engine that kvplan does not plan for");
@@ -104,7 +104,7 @@ TEST_CASE("every spelling of an option is one option") {
   CHECK(run_program({"--json", "--", kLlamaConfig}).out == run_program({kLlamaConfig, "--json"}).out);
 }
 
-TEST_CASE("what is no option, no value or no model of a command is refused") {
+TEST_CASE("unknown options, values and models of a command are refused") {
   check_refuses({kLlamaConfig, "--gpu"}, "--gpu needs a value");
   check_refuses({kLlamaConfig, "--gpu=", "h100"}, "--gpu needs a value");
   check_refuses({kLlamaConfig, "-tp"}, "-tp needs a value");
@@ -123,7 +123,7 @@ TEST_CASE("what is no option, no value or no model of a command is refused") {
   check_refuses({kLlamaConfig, "--fail-over", "5%"}, "plan has no option --fail-over; see kvplan --help");
 }
 
-TEST_CASE("a size without a unit is no handful of bytes") {
+TEST_CASE("a small size without a unit is an error") {
   check_refuses({kLlamaConfig, "--gpu-memory", "24"},
                 "24 without a unit is 24 bytes; did you mean 24GiB? Bytes are written 24B");
   check_refuses({kLlamaConfig, "--gpu-memory", "24576"}, "did you mean 24576MiB?");
@@ -134,7 +134,7 @@ TEST_CASE("a size without a unit is no handful of bytes") {
   CHECK(run_program({kLlamaConfig, "--gpu-memory", "25769803776", "--max-model-len", "8k"}).exit == 0);
 }
 
-TEST_CASE("bounds of speed want a machine's figures") {
+TEST_CASE("bounds of speed need a machine's figures") {
   for (const char* option : {"--gpu-tflops", "--gpu-bandwidth"})
     for (const char* value : {"1e-300", "1e-10", "0", "-1", "nan", "inf", "1e9", "1e309", "", "5x"})
       check_refuses({kLlamaConfig, option, value}, "from 0.01 to 1000000");

@@ -42,7 +42,7 @@ TEST_CASE("workload: users who think are fewer sequences, and their history may 
   CHECK(report["request"]["max_model_len"] == 10000);
 }
 
-TEST_CASE("users: a plan is for the GPUs that serve them, and says how many there are") {
+TEST_CASE("users: a plan is for the GPUs that serve them, and says how many") {
   // 100 x 4,096 tokens of 131,072 B are 50 GiB. 4 GPUs of 21.63 GiB fit them and 15 GiB of weights.
   const Words asked{kLlamaConfig, "--engine", "vllm", "--gpu", "rtx-4090", "--users", "100", "--avg-len", "4k"};
   const Run plan = run_program(asked);

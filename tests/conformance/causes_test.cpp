@@ -47,7 +47,7 @@ TEST_CASE("conformance: a figure is off by a share of the truth, within its tole
   CHECK(refused.is_exact());
 }
 
-TEST_CASE("conformance: a known error explains what fits all of its conditions") {
+TEST_CASE("conformance: a known error explains differences that meet all of its conditions") {
   CHECK(is_explained({.figures = "tokens"}, figure(100, 110)));
   CHECK(is_explained({.figures = "blocks|tok*", .details = "20 *"}, figure(100, 110)));
   CHECK(is_explained({.models = "!other*", .settings = "h100 tp2 *", .figures = "tokens"}, figure(100, 110)));
@@ -96,7 +96,7 @@ TEST_CASE("conformance: every known error has a name, a reason, a sentence if pl
     CHECK_MESSAGE(names.contains(name), "counts.jsonl has misses of " << name);
 }
 
-TEST_CASE("conformance: counts are of files that are there") {
+TEST_CASE("conformance: counts belong to existing files") {
   for (const Json& line : read_lines(kFolder + "counts.jsonl")) {
     CAPTURE(line.dump());
     CHECK(is_executed(line.at("engine"), line.at("release")));

@@ -72,7 +72,7 @@ TEST_CASE("buffers: they add up to the plan in every engine") {
   CHECK(compared > 1000);
 }
 
-TEST_CASE("buffers: a layer's K and V are tensors of their own where the engine has them so") {
+TEST_CASE("buffers: a layer's K and V are separate tensors if the engine separates them") {
   Request request;
   request.max_model_len = Tokens(1024);
   // 32 layers, 8 heads of 128, 16 bit: K of 1024 tokens is 2 MiB.

@@ -95,7 +95,7 @@ TEST_CASE("DSpark and DFlash: the layers, a projection of hidden states and Mark
   CHECK(parameters(dspark) - parameters(dflash) == 2 * 163840 * 256 + 7168 + 256 + 1);
 }
 
-TEST_CASE("a draft's cache has the target's type where the engine settles it once") {
+TEST_CASE("a draft's cache has the target's type if the engine uses one type for both") {
   // qwen3-0.6b: 28 layers x 8 heads x 128 x 2 = 57,344 elements a token, at 16,384 tokens.
   constexpr std::uint64_t kElements = 57344ULL * 16384;
   const auto draft_cache = [](const ModelSpec& model, const std::string& engine, std::optional<Dtype> asked) {
@@ -130,7 +130,7 @@ TEST_CASE("a draft's own name tells its method") {
   CHECK_FALSE(read_draft(kEagle, DraftMethod::kModel, "yuhuili/EAGLE-LLaMA3-Instruct-8B").draft_head);
 }
 
-TEST_CASE("Medusa: heads over the model's own widths") {
+TEST_CASE("Medusa: the heads have the model's widths") {
   // Two heads for a 7B, each with one residual block and an output projection: 2 * (4096^2 + 32000 * 4096).
   const ModelSpec heads = read_draft(R"({"medusa_num_heads": 2, "medusa_num_layers": 1})");
   CHECK(heads.draft_head->method == DraftMethod::kMedusa);
@@ -208,7 +208,7 @@ TEST_CASE("SGLang: the budget counts a token of the draft as one more layer") {
   CHECK(bytes_of_line(plan, "EAGLE-3 layers, 1 layer") == Bytes(4097 * 4096));
 }
 
-TEST_CASE("llama.cpp: a draft model has a context of its own") {
+TEST_CASE("llama.cpp: a draft model has its own context") {
   // ggml-org/llama.cpp#10664: a Qwen2.5-1.5B drafts over n_ctx 8192, "KV self size = 224.00 MiB".
   const ModelSpec draft = read_draft(R"({"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2",
     "hidden_size": 1536, "intermediate_size": 8960, "num_hidden_layers": 28, "num_attention_heads": 12,
@@ -232,7 +232,7 @@ TEST_CASE("llama.cpp: a draft model has a context of its own") {
         doctest::Approx(4 * 28 * kMiB * 17 / 32).epsilon(0.001));
 }
 
-TEST_CASE("every engine with drafts adds the draft's own slope") {
+TEST_CASE("with a draft, each engine adds the draft's bytes per token") {
   const ModelSpec model = test_model("llama-3.1-8b");
   const auto draft = std::make_shared<const ModelSpec>(test_model("qwen3-0.6b"));
   for (const Engine& engine : engines()) {
@@ -307,7 +307,7 @@ TEST_CASE("SGLang: state slots by strategy") {
   CHECK(bytes_of_line(make_plan(model, request), "states of guessed tokens") == Bytes(one * 3 * 4));
 }
 
-TEST_CASE("beams and samples are sequences of their own") {
+TEST_CASE("beams and samples count as sequences") {
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request = request_for("transformers", 1024);
   const Bytes one = make_plan(model, request).kv_cache.reserved;
@@ -342,7 +342,7 @@ TEST_CASE("vLLM: the encoder cache has a budget of embeddings") {
         Bytes(16384ULL * 5120 * 2));
 }
 
-TEST_CASE("an engine without an extra is an error that names those with it") {
+TEST_CASE("an extra that the engine lacks is an error that names the engines that have it") {
   const ModelSpec model = test_model("llama-3.1-8b");
   const auto message = [&](const std::string& engine, const auto& change) {
     Request request = request_for(engine, 4096);

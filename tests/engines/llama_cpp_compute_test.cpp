@@ -57,7 +57,7 @@ void check_run(const LedgerLine& line, std::uint64_t by_hand, std::uint64_t run,
   CHECK(line.high >= Bytes(run));
 }
 
-TEST_CASE("llama.cpp: compute of dense models, by hand and as runs had it") {
+TEST_CASE("llama.cpp: compute buffers of dense models, by hand and as measured") {
   // ub * 4 B * (3 MLP + 3 hidden) and the mask, ub * cells * 2 B; one slot a sequence.
   const auto mlp = [](std::uint64_t width, std::uint64_t hidden, std::uint64_t cells) {
     return 512 * 4 * 3 * (width + hidden) + 512 * cells * 2;
@@ -175,7 +175,7 @@ TEST_CASE("llama.cpp: logits of builds that reserve a row for each token") {
   CHECK(compute(wide, 256, 3).bytes == Bytes(7 * 1000064 * 4));
 }
 
-TEST_CASE("llama.cpp: several GPUs keep four copies of the inputs while all layers are theirs") {
+TEST_CASE("llama.cpp: several GPUs keep four copies of the inputs if they have all layers") {
   // Runs of Llama-3.1-8B at 8192 tokens: 172.0 MiB, of which 108 are the MLP and 4 * (8 of the mask + 8 of hidden
   // states) the inputs. --fit counts the hidden states of later GPUs twice: 204 MiB.
   EngineInput input = llama8b();
@@ -228,7 +228,7 @@ TEST_CASE("llama.cpp: matrices of layers that stay on the host are copied") {
   CHECK(compute(experts, 4096).bytes == Bytes(512 * 4 * 3 * (6144 + 2048) + 512 * 4096 * 2));
 }
 
-TEST_CASE("llama.cpp: compute of experts, by hand and as runs had it") {
+TEST_CASE("llama.cpp: compute buffers of experts, by hand and as measured") {
   // ub * 4 B * (3 u Fe + 3 E), plus u E if that is more than 2 u Fe, plus the mask.
   EngineInput qwen = model_of("qwen35moe", 2048, 0, 248320, {16, 2, 256});
   qwen.model.experts = {256, 8, 512, 0};
@@ -288,7 +288,7 @@ TEST_CASE("llama.cpp: compute of recurrences and indexers") {
   CHECK(compute(sparse, 8192).bytes == Bytes(plain + 512 * 2048 * 6));
 }
 
-TEST_CASE("llama.cpp: what is in host memory besides layers") {
+TEST_CASE("llama.cpp: contents of host memory besides layers") {
   // The inputs twice, ub * hidden * 4 B, the masks, and an output buffer of vocabulary x slots.
   const EngineInput input = llama8b();
   const auto host = llama_cpp_host_buffers(input, Load{Tokens(8192), 3, Tokens(0)});

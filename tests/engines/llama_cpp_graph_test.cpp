@@ -13,7 +13,7 @@
 namespace kvplan {
 namespace {
 
-TEST_CASE("llama.cpp: memory is taken from the best hole, else from the end") {
+TEST_CASE("llama.cpp: memory comes from the smallest free block that fits, else from the end") {
   MemoryBlocks blocks(128);
   CHECK(blocks.take(1000) == 0);  // 1024 with padding
   CHECK(blocks.take(128) == 1024);
@@ -34,7 +34,7 @@ TEST_CASE("llama.cpp: memory is taken from the best hole, else from the end") {
   CHECK(blocks.peak() == 3200);
 }
 
-TEST_CASE("llama.cpp: an operation takes over its source's memory where nothing else reads it") {
+TEST_CASE("llama.cpp: an operation reuses its source's memory if nothing else reads it") {
   const Devices one{1};
   const auto peak = [&](bool reads_twice, bool is_view) {
     ComputeGraph graph;
@@ -50,7 +50,7 @@ TEST_CASE("llama.cpp: an operation takes over its source's memory where nothing 
   CHECK(peak(false, true) == 2 * 64 * 64 * 4);
 }
 
-TEST_CASE("llama.cpp: a graph without weights is computed where most of its sources are") {
+TEST_CASE("llama.cpp: a graph without weights is computed on the device with most of its sources") {
   for (const int device : {0, 1}) {
     ComputeGraph graph;
     const TensorId kept = graph.cache(kElementF32, {64, 64, 1, 1}, device);
@@ -61,7 +61,7 @@ TEST_CASE("llama.cpp: a graph without weights is computed where most of its sour
   }
 }
 
-TEST_CASE("llama.cpp: views and reshapes that ggml would refuse are no graph") {
+TEST_CASE("llama.cpp: views and reshapes that ggml would refuse give no graph") {
   ComputeGraph graph;
   const TensorId x = graph.input(kElementF32, {64, 8, 1, 1});
   CHECK(graph.at(graph.view(x, {32, 8, 1, 1}, graph.at(x).nb)).bytes() == (7 * 64 + 32) * 4);
@@ -174,7 +174,7 @@ TEST_CASE("llama.cpp: compute buffers of a pipeline, as a run allocates them") {
   CHECK(second.high >= Bytes(227058176));
 }
 
-TEST_CASE("llama.cpp: a model whose tensors are not all understood keeps the estimate") {
+TEST_CASE("llama.cpp: a model with an unknown tensor keeps the estimate") {
   Tensors tensors = llama2();
   tensors.add("blk.*.attn_surprise.weight", 1, 4096);
   const EngineInput input = input_of(kLlama2, tensors, "llama.cpp@v0.5.0");
@@ -185,7 +185,7 @@ TEST_CASE("llama.cpp: a model whose tensors are not all understood keeps the est
   CHECK(line.low < line.high);
 }
 
-TEST_CASE("llama.cpp: a query narrower than its heads is no graph") {
+TEST_CASE("llama.cpp: a query narrower than its heads gives no graph") {
   Tensors tensors = llama2();
   for (TensorGroup& group : tensors.all)
     if (group.module == "blk.*.attn_q.weight") group.rows = kLlama2.heads - 1;
@@ -195,7 +195,7 @@ TEST_CASE("llama.cpp: a query narrower than its heads is no graph") {
   CHECK_FALSE(llama_compute_buffers(input, Load{Tokens(8192), 1, Tokens(0), false}));
 }
 
-TEST_CASE("llama.cpp: --tensor-split deals layers by shares") {
+TEST_CASE("llama.cpp: --tensor-split distributes layers by shares") {
   Request request = request_for("llama.cpp", 4096);
   request.parallel.pipeline = 2;
   request.llama_cpp.tensor_split = {3, 1};

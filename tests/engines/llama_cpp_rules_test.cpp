@@ -48,7 +48,7 @@ Bytes line_of(const RankCache& rank, std::string_view what) {
   return Bytes(0);
 }
 
-TEST_CASE("llama.cpp: MLA as builds before its latent kept it") {
+TEST_CASE("llama.cpp: MLA in builds that did not store the latent yet") {
   // DeepSeek-V2-Lite, 27 layers of 16 heads, K of 128 + 64 and V of 128, 8192 tokens: 2160 MiB; 243 with the latent.
   CacheTerms latent{term_of(Role::kKey, 1, 512), term_of(Role::kKey, 1, 64)};
   latent[0].part = Part::kLatent;
@@ -138,7 +138,7 @@ TEST_CASE("llama.cpp: builds without flash attention store scores") {
   CHECK_THROWS_AS(make_plan(model, request), Error);
 }
 
-TEST_CASE("llama.cpp: DeepSeek-V4's caches, as runs had them") {
+TEST_CASE("llama.cpp: DeepSeek-V4's caches, as measured in runs") {
   // 43 layers with a window of 128, 21 of ratio 4 with index keys of 128, 20 of ratio 128; entries of 512 in float16.
   // Each sequence has its own stream, even with --kv-unified. States are float32: 8 x 2 x 512, 8 x 2 x 128 and 128 x
   // 512, sums and scores.
@@ -164,7 +164,7 @@ TEST_CASE("llama.cpp: DeepSeek-V4's caches, as runs had them") {
   CHECK(reason(rank, "a whole stream for each sequence") > 0);
 }
 
-TEST_CASE("llama.cpp: a model is the same under its other names") {
+TEST_CASE("llama.cpp: other names of an architecture give the same model") {
   // llama.cpp converts these models as themselves: 0.253 and 4.64 GiB at 32k.
   const auto reserved = [](ModelSpec model, std::string_view name) {
     model.known_as = &find_family(name)->is;
@@ -230,7 +230,7 @@ TEST_CASE("llama.cpp: MTP layers are layers of the model's own attention") {
   CHECK(line_of(LlamaCppLayout(input).explain(load_for(8192)).front(), "index keys") == Bytes(8192 * 128 * 2));
 }
 
-TEST_CASE("llama.cpp: blocks of quantized types need heads of whole blocks") {
+TEST_CASE("llama.cpp: a quantized type needs heads of whole blocks") {
   const auto refused = [](std::uint64_t key, std::uint64_t value, Dtype k, Dtype v, FlashAttention flash) {
     EngineInput input = model_of("llama", 2, {term_of(Role::kKey, 8, key), term_of(Role::kValue, 8, value)});
     input.request.llama_cpp.flash_attention = flash;
@@ -287,7 +287,7 @@ TEST_CASE("llama.cpp: entries for two tokens are compressed entries too") {
   CHECK(llama_flash_attention(input));
 }
 
-TEST_CASE("llama.cpp: a batch and a micro-batch of nothing") {
+TEST_CASE("llama.cpp: a batch and a micro-batch of zero") {
   const auto refused = [](std::optional<std::uint64_t> batch, std::optional<std::uint64_t> ubatch) {
     EngineInput input = model_of("llama", 2, heads(8, 128));
     input.request.llama_cpp.n_batch = batch;
@@ -306,7 +306,7 @@ TEST_CASE("llama.cpp: a batch and a micro-batch of nothing") {
   CHECK_FALSE(refused(0, 512));
 }
 
-TEST_CASE("llama.cpp: units of layers and the output over devices") {
+TEST_CASE("llama.cpp: layers and the output are distributed over devices") {
   // 32 layers and the output are 33 units: 11 on each of three GPUs, 17 and 16 on two (runs: 17, and 15 with the
   // output).
   struct Row {
@@ -336,7 +336,7 @@ TEST_CASE("llama.cpp: units of layers and the output over devices") {
   }
 }
 
-TEST_CASE("llama.cpp: what is not on a GPU is in host memory") {
+TEST_CASE("llama.cpp: parts that are not on a GPU are in host memory") {
   EngineInput input = model_of("llama", 32, heads(8, 128));
   input.model.vocab_size = 1000;
   const auto host = [&] {
@@ -389,7 +389,7 @@ TEST_CASE("llama.cpp: index keys are rows of K, with a V beside them in MiniMax-
   CHECK(LlamaCppLayout(pooled).reserved(load_for(4096)) == on_host(pooled) + Bytes(512));
 }
 
-TEST_CASE("llama.cpp: which models it runs, by class, name and spelling") {
+TEST_CASE("llama.cpp: the models that it runs, by class, name and spelling") {
   const auto shape = [](std::string_view architecture, std::string_view type, bool is_gguf = false) {
     ModelShape out;
     out.architecture = architecture;
@@ -420,7 +420,7 @@ TEST_CASE("llama.cpp: which models it runs, by class, name and spelling") {
   CHECK(llama_class(shape("", "gemma3")).residual_streams == 1);
 }
 
-TEST_CASE("llama.cpp: builds count by the version that was made of them") {
+TEST_CASE("llama.cpp: a build counts as the version that was made from it") {
   const auto rules = [](const std::string& release) { return llama_rules(request_for("llama.cpp@" + release, 8192)); };
   CHECK_FALSE(rules("b5130").caches_latents);
   CHECK(rules("b5131").caches_latents);

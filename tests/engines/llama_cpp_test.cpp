@@ -278,7 +278,7 @@ TEST_CASE("llama.cpp: capacity is cells of the main cache") {
   CHECK(plan.capacity->max_concurrency == 2.0);
 }
 
-TEST_CASE("llama.cpp: what it cannot run is planned logically, with a note") {
+TEST_CASE("llama.cpp: a model that it cannot run is planned from its architecture alone, with a note") {
   const auto runs = [](std::string_view architecture, bool is_gguf = false) {
     ModelShape shape;
     shape.architecture = architecture;
@@ -292,7 +292,7 @@ TEST_CASE("llama.cpp: what it cannot run is planned logically, with a note") {
   CHECK_FALSE(runs("Zamba2ForCausalLM"));
 }
 
-TEST_CASE("llama.cpp: every gap adds up, and reserved never falls") {
+TEST_CASE("llama.cpp: the reserved memory is the sum of its lines, and never falls with the load") {
   for (const char* config : {"llama-3.1-8b", "gpt-oss-20b", "deepseek-v3.2", "qwen3.5-27b", "deepseek-v4-flash",
                              "mamba-2.8b", "gemma-4-26b", "minimax-m3", "t5-large"}) {
     CAPTURE(config);
@@ -369,7 +369,7 @@ TEST_CASE("llama.cpp: the closed form equals a count of cells") {
 
 // ggml-org/llama.cpp#15009: a compute buffer of 4,757,131,264 B on Strix Halo, where Vulkan allocates at most 4 GiB in
 // one piece.
-TEST_CASE("llama.cpp: no buffer above what Vulkan and SYCL give in one piece") {
+TEST_CASE("llama.cpp: no buffer is larger than Vulkan and SYCL allocate in one piece") {
   const ModelSpec model = observed_model("qwen3-30b-a3b");
   Request request = request_for("llama.cpp@b6000", 70000);
   request.weights = "q8_0";

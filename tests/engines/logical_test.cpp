@@ -25,7 +25,7 @@ EngineInput five_layers() {
   return input;
 }
 
-TEST_CASE("logical: the architecture's need, and nothing else") {
+TEST_CASE("logical: only the memory that the architecture needs") {
   const auto layout = layout_of(five_layers());
   const Load load{Tokens(1000), 3, Tokens(0)};
   CHECK(layout->reserved(load) == Bytes(3 * (3 * 1000 + 100) * 4096));

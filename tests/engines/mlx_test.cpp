@@ -62,7 +62,7 @@ TEST_CASE("MLX: modules without a RotatingKVCache keep all tokens") {
   CHECK_FALSE(make_plan(model, request).verdict.refusal.has_value());
 }
 
-TEST_CASE("MLX: recurrent states are float32 but for Mamba 1") {
+TEST_CASE("MLX: recurrent states are float32, except for Mamba 1") {
   Request request = request_for("mlx", 1);
   CHECK(make_plan(test_model("falcon-h1-1.5b"), request).types.state == Dtype::kFloat32);
   CHECK(make_plan(test_model("qwen3.5-27b"), request).types.state == Dtype::kFloat32);
@@ -96,7 +96,7 @@ TEST_CASE("MLX: weights without towers, routers in their own type") {
   CHECK(make_plan(scout, request_for("vllm", 1)).model->parameters.total > 108000000000);
 }
 
-TEST_CASE("MLX: modules that cache otherwise than their architecture") {
+TEST_CASE("MLX: modules whose cache differs from their architecture's") {
   const auto cache = [](std::string_view config) { return cache_of(read_config(config, "", "", {}), 257); };
   // DeepSeek-V2 caches keys of 32 + 32 and values of 16 for 4 heads in 4 layers, not latents.
   CHECK(

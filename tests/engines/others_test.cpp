@@ -136,7 +136,7 @@ TEST_CASE("Ollama: caches of its own engine, as its logs print them") {
   CHECK(reserved("gpt-oss-120b", 8192) == Bytes(450ULL << 20));
 }
 
-TEST_CASE("Ollama: the buffers that llama-server breaks down") {
+TEST_CASE("Ollama: the buffers that llama-server lists") {
   // ollama/ollama#16416 (0.30): gpt-oss-120b, a num_ctx of 131072, two sequences, num_batch 1024. "context 9306,
   // compute 796", in whole MiB.
   const ModelSpec model = read_config(test_file("testdata/observations/models/gpt-oss-120b.json"), "", "gpt-oss", {});
@@ -222,7 +222,7 @@ TEST_CASE("Ollama: flash attention, cache types and contexts as its releases cho
   CHECK(mtp.kv_cache.reserved > Bytes(6576 * kMiB));
 }
 
-TEST_CASE("Every engine's gap adds up, and its lines are what it reserves") {
+TEST_CASE("The reserved memory of every engine is the sum of its lines") {
   for (const Engine& engine : engines()) {
     for (const std::string name : {"llama-3.1-8b", "gpt-oss-20b", "qwen3.5-27b", "deepseek-v3", "falcon-h1-1.5b"}) {
       CAPTURE(engine.name);
@@ -242,7 +242,7 @@ TEST_CASE("Every engine's gap adds up, and its lines are what it reserves") {
   }
 }
 
-TEST_CASE("meta tokens are kept once for each sequence, and multiply nothing") {
+TEST_CASE("meta tokens are stored once for each sequence, not for each token") {
   // Hymba: 128 tokens in each of 17 layers with a cache, 5 heads of 64 + 128 in 16 bit.
   const auto hymba = [](const std::string& more) {
     return read_config(

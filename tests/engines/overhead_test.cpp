@@ -153,7 +153,7 @@ TEST_CASE("overhead: logits are float32, a row for each sequence that is sampled
   CHECK(bytes_of(lines(input, 100, 65), "logits") == Bytes(5ULL * 128256 * 4));
 }
 
-TEST_CASE("overhead: allowances are what their lines say") {
+TEST_CASE("overhead: an allowance is the sum of its lines") {
   struct Row {
     const char *engine, *line, *words;
     std::uint64_t low, bytes, high;
@@ -179,7 +179,7 @@ TEST_CASE("overhead: allowances are what their lines say") {
   }
 }
 
-TEST_CASE("overhead: without an engine a floor, one prefill chunk of hidden states") {
+TEST_CASE("overhead: without an engine, at least one prefill chunk of hidden states") {
   EngineInput input = llama("logical");
   // 8192 tokens of hidden states in 16 bit, and up to four times that.
   CHECK(range_of(find(lines(input, 4096, 3), "activations")) == spread(8192ULL * 4096 * 2, 1, 4));
@@ -233,7 +233,7 @@ TEST_CASE("overhead: rotating caches of MLX store a prefill step in addition to 
   CHECK(bytes_of(lines(input, 300, 2), "prefill step beside") == Bytes(600ULL * 8192));
 }
 
-TEST_CASE("overhead: what nobody checked widens the range by a tenth of the cache") {
+TEST_CASE("overhead: an unchecked model widens the range by a tenth of the cache") {
   for (const char* engine : {"tensorrt-llm", "mlx", "mistralrs"}) {
     CAPTURE(engine);
     EngineInput input = llama(engine);
@@ -255,7 +255,7 @@ TEST_CASE("overhead: what nobody checked widens the range by a tenth of the cach
   CHECK(find(lines(trt, 1000), "cache rules not verified") == nullptr);
 }
 
-TEST_CASE("overhead: what transformers copies") {
+TEST_CASE("overhead: copies that transformers makes") {
   // torch.cat of one layer's K, 8 heads of 128 in 16 bit, or of V if that is wider, divided over ranks.
   EngineInput input = llama("transformers");
   CHECK(range_of(find(lines(input, 1000, 3), "concatenation")) == spread(3ULL * 1000 * 2048, 0, 1));
@@ -444,7 +444,7 @@ TEST_CASE("SGLang: the static fraction of a GPU (server_args.py)") {
   CHECK(sglang_cache_budget(in) == Bytes(0));
 }
 
-TEST_CASE("TensorRT-LLM: a share of what is free") {
+TEST_CASE("TensorRT-LLM: a share of the free memory") {
   // free_gpu_memory_fraction is 0.9 of what weights, activations and runtime leave.
   EngineInput input = llama("tensorrt-llm");
   BudgetInput in;

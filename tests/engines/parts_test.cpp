@@ -157,7 +157,7 @@ TEST_CASE("parts: a sum of terms is the sum of their entries") {
         Bytes(100 * 512 + 25 * 512));
 }
 
-TEST_CASE("parts: the largest load of a budget, to the token") {
+TEST_CASE("parts: the largest load that fits a budget, to the token") {
   // 1000 + 7 bytes per token: 142 tokens fit in 2000 bytes, 143 in 2001, and none below 1007.
   const Line line(1000, 7);
   const Load one{Tokens(10), 1, Tokens(0)};
@@ -175,7 +175,7 @@ TEST_CASE("parts: the largest load of a budget, to the token") {
   CHECK(longest_sequence(Line(0, std::uint64_t{1} << 62), Bytes(~std::uint64_t{0}), one) == 3);
 }
 
-TEST_CASE("parts: answers that a layout gives without a rule of its own") {
+TEST_CASE("parts: a layout's results without its own rules") {
   const Line line(1000, 7, 4);
   const Load load{Tokens(100), 2, Tokens(0)};
   // 1700 bytes for each of two sequences.
@@ -384,7 +384,7 @@ TEST_CASE("parts: a cache of buffers, by stages and ranks") {
         "(1 x 16384 B) x 1 sequence");
 }
 
-TEST_CASE("parts: what does not grow leaves the rest of a budget to what does") {
+TEST_CASE("parts: growing caches get the budget that constant ones leave") {
   // A window of 100 tokens of 2,048 B, a state of 2,000 B, beside one layer of 4,096 B per token.
   EngineInput input = four_layers();
   input.caches.resize(1);
@@ -409,7 +409,7 @@ TEST_CASE("parts: what does not grow leaves the rest of a budget to what does") 
   CHECK(ranks[0].gap.empty());
 }
 
-TEST_CASE("parts: types behind auto") {
+TEST_CASE("parts: the types that auto means") {
   ModelShape model;
   Request request;
   const auto types = [&] { return resolve_default_types(model, request); };

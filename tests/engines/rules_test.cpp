@@ -75,7 +75,7 @@ CacheTypes types_of(const std::string& engine, const ModelShape& model, std::opt
   return engine_of(request).resolve_types(model, request);
 }
 
-TEST_CASE("rules: a ratio of one is a window alone") {
+TEST_CASE("rules: a ratio of one means only a window") {
   // compress_ratios is 0 or 1 for a layer that only has its window.
   Compressed kind;
   kind.num_heads = 64;
@@ -388,7 +388,7 @@ TEST_CASE("rules: vLLM's types and shares") {
   CHECK(usable_share(engine_of(shared.request), shared) == 0.5);
 }
 
-TEST_CASE("rules: what vLLM's kernels pad MXFP4 experts to") {
+TEST_CASE("rules: vLLM's kernels pad MXFP4 experts") {
   // As stored without a GPU and on AMD; padded for Triton on Hopper, FlashInfer on Blackwell and Marlin on other GPUs.
   using Sides = Mxfp4Layout;
   Request request = request_for("vllm", 4096);
@@ -435,7 +435,7 @@ TEST_CASE("rules: the length that an engine assumes if the config names none") {
   CHECK(planned("transformers").model->max_model_len == Tokens(0));
 }
 
-TEST_CASE("rules: vLLM gives every layer an indexer where indexer_types alone say which have one") {
+TEST_CASE("rules: vLLM gives every layer an indexer if only indexer_types say which layers have one") {
   // models/deepseek_v2.py reads index_topk_pattern and index_topk_freq. GLM-5.2's own config has the latter (executed).
   using Facts = std::vector<ConfigFact>;
   const ConfigFact types{"indexer_types", R"(["full","shared"])"};
@@ -469,7 +469,7 @@ TEST_CASE("rules: a draft model's first layer has the draft's types") {
   CHECK(pages(Dtype::kFloat32) == 4096ULL * (4096 + 8192));
 }
 
-TEST_CASE("rules: a release has no more digits than a year and a day") {
+TEST_CASE("rules: a release number has at most as many digits as a date") {
   Request request;
   CHECK_NOTHROW(find_engine("vllm@100000", request));
   CHECK_THROWS_AS(find_engine("vllm@100001", request), Error);
@@ -477,7 +477,7 @@ TEST_CASE("rules: a release has no more digits than a year and a day") {
   CHECK_THROWS_AS(find_engine("llama.cpp@b18446744073709551616", request), Error);
 }
 
-TEST_CASE("rules: a release is named with the v of its tag or without") {
+TEST_CASE("rules: a release may be written with or without its tag's v") {
   for (const char* named : {"llama.cpp@v0.5.0", "llama.cpp@0.5.0"}) {
     Request request;
     find_engine(named, request);
@@ -690,7 +690,7 @@ Release executed_release(const Engine& engine, const std::string& text) {
   return release_of(request);
 }
 
-TEST_CASE("rules: an executed row has executed releases on both sides of where it changes") {
+TEST_CASE("rules: for an executed row, the releases on both sides of the change were executed") {
   for (const Engine& engine : engines()) {
     if (engine.rules == nullptr) continue;
     std::vector<Release> executed;

@@ -61,7 +61,7 @@ std::int64_t reason(const RankCache& rank, std::string_view text) {
   return 0;
 }
 
-TEST_CASE("sglang pools: windows alone are one pool of windows") {
+TEST_CASE("sglang pools: a model with only window layers has one pool") {
   // Two layers, a window of 128, pages of one token: a sequence needs 129 tokens. The pool has more than a window and a
   // page (130), and a dummy page.
   const EngineInput input = input_of("gpt_oss", {heads(8, 64, 128), heads(8, 64, 128)});
@@ -134,7 +134,7 @@ TEST_CASE("sglang pools: a window pool is 0.8 of the tokens, in whole pages") {
   CHECK(laid(input).notes.empty());
 }
 
-TEST_CASE("sglang pools: without a radix cache the requests that may run size the window pool") {
+TEST_CASE("sglang pools: without a radix cache the number of running requests sets the window pool's size") {
   // SWAChunkCapPoolConfigurator: 127 + 128 + 2 pages of one token for each of four, two chunks of 100 and a page.
   EngineInput input = input_of("gpt_oss", {heads(8, 64), heads(8, 64, 128)});
   input.request.extras.disable_radix_cache = true;
@@ -239,7 +239,7 @@ TEST_CASE("sglang pools: state slots") {
   CHECK(laid(paged).layout->capacity(Bytes(38000001), load_for(1000)).num_blocks == 15);
 }
 
-TEST_CASE("sglang pools: states of guesses are those of the requests that may run") {
+TEST_CASE("sglang pools: states of speculative tokens are stored for the requests that may run") {
   // 48 requests unless --max-running-requests says otherwise (_handle_max_mamba_cache): 0.9 / 1.9 of 3.8 GB are 1800
   // slots. Minus 5 and divided by 2 1/3 they are 769, for 256 requests.
   EngineInput input = input_of("falcon_h1", {state(), heads(8, 64)});
@@ -264,7 +264,7 @@ TEST_CASE("sglang pools: states of guesses are those of the requests that may ru
   CHECK(tokens() == (3800000001 - (771 + 1 * 4) * 1000000ULL) / 2048);
 }
 
-TEST_CASE("sglang pools: until 0.5.16 the padding slot was in no budget") {
+TEST_CASE("sglang pools: until 0.5.16 no budget included the padding slot") {
   // granite-4.0-h-small: 36 layers of 128 * 64 * 128 float32 and 3 * 8448 in 16 bit. A log of 65.608 GiB prints 218
   // slots; since sglang#32184 there are 217.
   Term slot{.name = "ssm state", .role = Role::kState, .growth = Growth::kSequence, .storage = Storage::kModel};
@@ -299,7 +299,7 @@ TEST_CASE("sglang pools: state slots of a request by release and class") {
   CHECK(laid(input).layout->capacity(Bytes(1000000000), load_for(10)).max_num_seqs == 512);
 }
 
-TEST_CASE("sglang pools: what options name in place of shares") {
+TEST_CASE("sglang pools: sizes from options instead of shares") {
   EngineInput input = input_of("falcon_h1", {state(), heads(8, 64)});
   const Bytes budget(38000001);
   const auto held = [&](std::uint64_t tokens = 1000, std::uint64_t seqs = 1) {
@@ -357,7 +357,7 @@ TEST_CASE("sglang pools: what options name in place of shares") {
   CHECK(laid(windows).layout->reserved(load_for(4096)) == Bytes((4097 + 1025) * 2048));
 }
 
-TEST_CASE("sglang pools: a draft is charged as so many layers, and takes its own") {
+TEST_CASE("sglang pools: the budget counts a draft as layers of the model, but the draft has its own pool") {
   // Two layers of 2,048 B; a draft of one layer of 300 B: the budget counts a token as 1.5 times the model's.
   EngineInput input = input_of("llama", {heads(8, 64), heads(8, 64)});
   auto draft = std::make_shared<EngineInput>();
@@ -381,7 +381,7 @@ TEST_CASE("sglang pools: a draft is charged as so many layers, and takes its own
   CHECK(laid(windows).layout->reserved(load_for(4096)) == Bytes(131 * (2048 + 600)));
 }
 
-TEST_CASE("sglang pools: buffers add up with states, guesses and drafts") {
+TEST_CASE("sglang pools: buffers add up with states, speculative tokens and drafts") {
   EngineInput input = input_of("falcon_h1", {state(), heads(8, 64), heads(8, 64)});
   auto draft = std::make_shared<EngineInput>();
   draft->types = input.types;
@@ -424,7 +424,7 @@ TEST_CASE("sglang pools: buffers of every rank") {
   CHECK(latent->buffers(load_for(10), 0).size() == 1);
 }
 
-TEST_CASE("sglang pools: encoder tokens are a pool of their own") {
+TEST_CASE("sglang pools: encoder tokens have a separate pool") {
   CacheTerms cross = heads(8, 64);
   for (Term& term : cross) term.growth = Growth::kSourceToken;
   const auto layout = laid(input_of("llama", {heads(8, 64), cross})).layout;
@@ -574,7 +574,7 @@ TEST_CASE("sglang pools: until 0.5.14 DeepSeek-V4's sums of ratio 128 follow the
   CHECK(line_of(old, "sums of compressors") == Bytes(80ULL * (30 * 8 * 2560 * 4 + 31 * 128 * 2 * 512 * 4)));
 }
 
-TEST_CASE("SGLang: NVFP4 of ModelOpt runs from Ampere on since 0.5.13, on Blackwell alone before") {
+TEST_CASE("SGLang: ModelOpt's NVFP4 runs from Ampere on since 0.5.13, before only on Blackwell") {
   const auto refused = [](const char* engine, const char* card) {
     EngineInput input = input_of("llama", {heads(8, 64)});
     input.request = request_for(engine, 8192);
@@ -590,7 +590,7 @@ TEST_CASE("SGLang: NVFP4 of ModelOpt runs from Ampere on since 0.5.13, on Blackw
   CHECK_FALSE(refused("sglang@0.5.12", "b200"));
 }
 
-TEST_CASE("SGLang refuses cards that its kernels do not run on") {
+TEST_CASE("SGLang refuses GPUs that its kernels do not support") {
   const auto id = [](const char* engine, const char* card, const char* method, const char* type, bool has_experts) {
     EngineInput input = input_of("llama", {heads(8, 64)});
     input.request = request_for(engine, 8192);
@@ -630,7 +630,7 @@ TEST_CASE("SGLang refuses EXAONE-4 without one of three backends until it has a 
 }
 
 // dsa_backend.py and deepseek_v4_backend.py of the wheels; sgl-project/sglang#29562 saw deep_gemm's message in 0.5.14.
-TEST_CASE("SGLang has DeepSeek's sparse attention on RTX cards since 0.5.17, and DeepSeek-V4 since 0.5.13") {
+TEST_CASE("SGLang supports DeepSeek's sparse attention on RTX GPUs since 0.5.17, and DeepSeek-V4 since 0.5.13") {
   const auto id = [](const char* type, const char* engine, const char* card) {
     Term index = term_of(Role::kKey, 1, 128);
     index.role = Role::kIndex;
@@ -712,7 +712,7 @@ TEST_CASE("sglang pools: types of the cache") {
   CHECK(types().model == Dtype::kBfloat16);
 }
 
-TEST_CASE("SGLang refuses what its own code refused") {
+TEST_CASE("SGLang refuses the same models as its own code") {
   // Executed with 0.5.23: experts of 1,536 in blocks of 128 over eight ranks, on Blackwell where FlashInfer does not
   // pad them; a model of two pools whose config has no sliding layer.
   EngineInput input = input_of("qwen3_moe", {heads(8, 128)});
@@ -739,7 +739,7 @@ TEST_CASE("SGLang refuses what its own code refused") {
   CHECK_FALSE(sglang_refusal(windows, load_for(4096)));
 }
 
-TEST_CASE("sglang pools: whose windows have a pool") {
+TEST_CASE("sglang pools: which models have a pool for windows") {
   EngineInput asked = input_of("llama", {});
   const auto has_two = [&](std::string_view type) {
     asked.model.arch = test_arch(type);

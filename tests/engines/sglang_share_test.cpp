@@ -65,7 +65,7 @@ TEST_CASE("SGLang's share: AMD's kernels take 0.85 of it beyond 8,192 tokens of 
   CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.6));
 }
 
-TEST_CASE("SGLang's share: options that move it") {
+TEST_CASE("SGLang's share: options that change it") {
   Request request = on_card("sglang@0.5.23", "h100-80gb");
   request.max_num_batched_tokens = Tokens(2048);
   CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.874));  // never less than 10 GiB free
@@ -100,7 +100,7 @@ TEST_CASE("SGLang's share: options that move it") {
   CHECK(share("deepseek-v3", request) == 0.5);
 }
 
-TEST_CASE("SGLang's share: less for a tower of images") {
+TEST_CASE("SGLang's share: smaller with a vision tower") {
   // Executed: Qwen3.5-27B (a tower of 1,152: factor 0.97344), Gemma-4-26B (no graphs of the prefill).
   CHECK(share("qwen3.5-27b", on_card("sglang@0.5.23", "h100-80gb")) == doctest::Approx(0.7675554687));
   CHECK(share("gemma-4-26b", on_card("sglang@0.5.23", "h100-80gb")) == doctest::Approx(0.7596298340));

@@ -93,7 +93,7 @@ TEST_CASE("SGLang: scaled KV types") {
   CHECK_THROWS_AS(tokens_of("llama-3.1-8b", request), Error);
 }
 
-TEST_CASE("SGLang: with DP attention every data parallel rank has a pool of its own") {
+TEST_CASE("SGLang: with DP attention each data parallel rank has its own pool") {
   Request request = request_for("sglang", 8192, 8 * kGiB);
   request.parallel.tensor = 8;
   request.parallel.data = 4;
@@ -118,7 +118,7 @@ const LedgerLine& weights_line(const Plan& plan, std::string_view what) {
 // The model's sizes: 61 layers of 187,107,328 attention weights, a table of 129,280 x 7,168. Per rank, tp 8 and dp 2:
 // 82.82 GiB with the whole table, 81.53 GiB with a quarter of it (SGLang's pull request 17403; absorbed maps in
 // bfloat16 are among them).
-TEST_CASE("SGLang: with DP attention a rank has its own attention and table, and its part of the rest") {
+TEST_CASE("SGLang: with DP attention a rank has its own attention and table, and a share of the rest") {
   const ModelSpec model = test_model("deepseek-v3");
   const auto plan = [&](const char* engine, std::uint64_t copies) {
     Request request = request_for(engine, 8192);
@@ -145,7 +145,7 @@ TEST_CASE("SGLang: with DP attention a rank has its own attention and table, and
   CHECK(request.parallel.gpus() == 8);
 }
 
-TEST_CASE("SGLang and TensorRT-LLM cut attention by whole heads, latents or not") {
+TEST_CASE("SGLang and TensorRT-LLM split attention by whole heads, with latents or without") {
   for (const char* engine : {"sglang", "tensorrt-llm"}) {
     Request request = request_for(engine, 8192);
     request.parallel.given = true;
@@ -181,7 +181,7 @@ TEST_CASE("SGLang on AMD keeps the indices of packed experts' groups") {
   CHECK(weights("mi355x") - weights("h200") == 2 * 128 * 2 * (2048 + 768 / 2) * 4);
 }
 
-TEST_CASE("SGLang: DeepSeek-V4's scales are float32 on Blackwell, of MXFP4 experts alone") {
+TEST_CASE("SGLang: on Blackwell, DeepSeek-V4's scales are float32, but only those of MXFP4 experts") {
   const auto experts = [](const char* card, const char* dtype) {
     const ModelSpec model = read_config(R"({"architectures":["DeepseekV4ForCausalLM"],"model_type":"deepseek_v4",
         "hidden_size":512,"num_hidden_layers":2,"num_attention_heads":4,"num_key_value_heads":1,"head_dim":512,
@@ -204,7 +204,7 @@ TEST_CASE("SGLang: DeepSeek-V4's scales are float32 on Blackwell, of MXFP4 exper
   CHECK(experts("b200-180gb", "") == experts("h100-80gb", ""));
 }
 
-TEST_CASE("SGLang: Gemma 4's norm of values is as wide as a head, of one KV head too") {
+TEST_CASE("SGLang: Gemma 4's norm of values is as wide as a head, even with one KV head") {
   const auto attention = [](int num_kv_heads) {
     const ModelSpec model = read_config(
         R"({"architectures": ["Gemma4ForCausalLM"], "model_type": "gemma4_text", "num_hidden_layers": 2,

@@ -42,7 +42,7 @@ TEST_CASE("transformers: MLA is the latent since 5.0, and K and V before; sparse
 }
 
 // Executed: 5.16.1 and 5.23.0, the class's forward on the meta device.
-TEST_CASE("transformers: DeepSeek-V4's compressor keeps what fills no window, in the model's type") {
+TEST_CASE("transformers: DeepSeek-V4's compressor stores the tokens of an incomplete window, in the model's type") {
   CHECK(held("deepseek-v4-flash", request_for("transformers", 1)) == 194560);
   CHECK(held("deepseek-v4-flash", request_for("transformers@5.23", 1001)) == 17384960);
   // The gates of 21 layers in float32: 5,120 B more in each.
@@ -79,7 +79,7 @@ TEST_CASE("transformers: MiMo-V2's window has a token more than its files say") 
 }
 
 // Executed: a prompt without an image needs 131,072 B per token.
-TEST_CASE("transformers: an image's keys and values are no part of every prompt") {
+TEST_CASE("transformers: an image's keys and values are not counted for every prompt") {
   const ModelSpec model =
       read_config(R"({"model_type":"mllama","text_config":{"model_type":"mllama_text_model"}})", "", "test", {});
   Request request = request_for("transformers", 100);
@@ -225,7 +225,7 @@ TEST_CASE("transformers: quantizers leave fused experts in 16 bit") {
   CHECK_FALSE(has_note(loaded(test_model("llama-3.1-8b"), "transformers", "bnb-nf4"), "unquantized_experts"));
 }
 
-TEST_CASE("transformers: formats that it unpacks while loading") {
+TEST_CASE("transformers: formats that the library unpacks while loading") {
   // 20,914,757,184 parameters, executed.
   const ModelSpec oss = test_model("gpt-oss-20b");
   CHECK(weights_of(loaded(oss, "transformers")) == doctest::Approx(2 * 20914757184.0).epsilon(0.001));
@@ -261,7 +261,7 @@ TEST_CASE("transformers: float32 before 5.0 unless a type is named") {
   CHECK(make_plan(model, request_for("transformers@4.57", 16)).types.key == Dtype::kFloat32);
 }
 
-TEST_CASE("transformers: several GPUs share the layers, as device_map deals them") {
+TEST_CASE("transformers: several GPUs share the layers, as device_map distributes them") {
   Request request = request_for("transformers", 2048);
   request.card.memory = Bytes(12 * kGiB);
   request.card.count = 2;

@@ -117,7 +117,7 @@ TEST_CASE("vllm: requests that its scheduler ran at once") {
 
 // allocate_slots, by hand: requests of 1,000 tokens whose prompt is 936, the first 512 of them shared. The first
 // request finds nothing in the cache; each later one finds two blocks of 256.
-TEST_CASE("vllm: the smallest pool in which so many requests run at once") {
+TEST_CASE("vllm: the smallest pool that runs a given number of requests at once") {
   VllmSpec full, state, window;
   full.block_size = state.block_size = 256;
   state.type = SpecType::kState;

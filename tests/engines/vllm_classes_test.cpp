@@ -72,7 +72,7 @@ TEST_CASE("vllm: experts as wide as the GPU's kernel needs, routers in the type 
   }
 }
 
-TEST_CASE("vllm: layers of a tower that nobody reads are left out, and rows for images") {
+TEST_CASE("vllm: unused layers of a tower are left out, and so are rows for images") {
   Made model;
   model.tensors = {group(Component::kVision, TensorRole::kLinear, "vision_tower.layers.qkv", 3072, 1024),
                    group(Component::kVision, TensorRole::kLinear, "vision_tower.unread_layers.qkv", 3072, 1024),

@@ -25,7 +25,7 @@ double graphs(const char* engine, const char* gpu, const char* cache) {
                 "CUDA graphs", "runtime");
 }
 
-TEST_CASE("vllm: what is kept free beyond graphs is a quarter of them, half where the processor shares the memory") {
+TEST_CASE("vllm: the extra reserve for graphs is a quarter of their memory, and half if CPU and GPU share memory") {
   const auto share = [](const char* gpu) {
     const std::vector<std::string> arguments{
         "testdata/configs/gpt-oss-20b.json", "--engine", "vllm@0.28", "--gpu", gpu, "--json"};
@@ -78,7 +78,7 @@ TEST_CASE("vllm: sparse attention keeps a workspace of the indexer's keys for pr
   CHECK(kept("llama-3.1-8b.json", "vllm@0.26", "131072", "activation") == 0);
 }
 
-TEST_CASE("vllm: encoder-decoders capture whole decode steps alone (VllmConfig, FULL_DECODE_ONLY)") {
+TEST_CASE("vllm: encoder-decoders only capture whole decode steps (VllmConfig, FULL_DECODE_ONLY)") {
   // Whisper-large-v3 under WSL, 0.15: 0.22 GiB printed.
   const double taken = gib_of({"testdata/configs/whisper-medium.json", "--engine", "vllm@0.15", "--gpu", "rtx-4090",
                                "--max-num-batched-tokens", "2048", "--max-num-seqs", "256", "--json"},

@@ -56,7 +56,7 @@ TEST_CASE("vllm rules: prefixes are cached by default since V1") {
   CHECK_FALSE(caches("vllm@0.8"));
 }
 
-TEST_CASE("vllm groups: layers that need the same are one group") {
+TEST_CASE("vllm groups: layers with the same specs form one group") {
   // UniformTypeKVCacheSpecs.is_uniform_type: full attention of any width, latents together with index keys, windows of
   // one width, states of one size.
   struct Row {
@@ -87,7 +87,8 @@ TEST_CASE("vllm groups: layers that need the same are one group") {
   CHECK(group_specs(none, rules_of("vllm")).pool == Pool::kNone);
 }
 
-TEST_CASE("vllm groups: of the length of the shortest sort, or of the longest where they are close") {
+TEST_CASE(
+    "vllm groups: a group has as many layers as the rarest kind, or as the most common one if the counts are close") {
   struct Row {
     std::size_t full, sliding;
     const char* engine;
@@ -205,7 +206,7 @@ TEST_CASE("vllm groups: DeepSeek-V4-Flash packs five groups into one block") {
   CHECK_THROWS_AS(grouped(large), Error);
 }
 
-TEST_CASE("vllm groups: blocks that a request is charged") {
+TEST_CASE("vllm groups: blocks that a request counts for") {
   // max_memory_usage_bytes / page_size_bytes, blocks of 16, 8192 tokens in flight.
   ChargeRules charge;
   const auto blocks = [&](const VllmSpec& spec, std::uint64_t tokens) {

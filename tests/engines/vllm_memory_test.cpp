@@ -185,7 +185,7 @@ TEST_CASE("vllm: V0 ran the encoder of Llama-3.2-Vision over an image for every 
   CHECK(over_images(6404) == Bytes(0));
 }
 
-TEST_CASE("vllm: rows are sampled on the last stage alone, no more than a batch has tokens") {
+TEST_CASE("vllm: only the last stage samples rows, at most as many as a batch has tokens") {
   EngineInput input = shaped("vllm", kLlama8b);
   input.request.parallel.pipeline = 2;
   CHECK(lines(input, 0).front().bytes == Bytes(8192ULL * 3 * 18432 * 2 + 32 * kMiB));
@@ -328,7 +328,7 @@ TEST_CASE("vllm: the pool of graphs is counted until 0.28") {
   }
 }
 
-TEST_CASE("vllm: a first start benchmarks what it compiles on a copy of the embedding") {
+TEST_CASE("vllm: a first start benchmarks compiled kernels on a copy of the embedding") {
   // Printed by first starts: Qwen3-8B 1.18 GiB, Qwen3-14B 1.46; a later one of Qwen3-8B 0.19.
   struct Row {
     Dims dims;
@@ -358,7 +358,7 @@ TEST_CASE("vllm: a first start benchmarks what it compiles on a copy of the embe
   }
 }
 
-TEST_CASE("vllm: what first starts printed is inside the ranges") {
+TEST_CASE("vllm: the figures that first starts printed are inside the ranges") {
   // Activations and what is outside PyTorch: Qwen2.5-0.5B 1.06, and 0.25 and 0.56; Qwen3-4B 0.80 and 0.34.
   struct Row {
     const char* engine;
@@ -379,7 +379,7 @@ TEST_CASE("vllm: what first starts printed is inside the ranges") {
   }
 }
 
-TEST_CASE("vllm: what it keeps for graphs beyond what they take comes out of the budget, since 0.27 with the peak") {
+TEST_CASE("vllm: memory reserved for graphs beyond their use is subtracted from the budget, since 0.27 with the peak") {
   const auto room = [](const char* engine, std::uint64_t experts) {
     EngineInput input = shaped(engine, kLlama8b);
     input.model.experts.used = experts;

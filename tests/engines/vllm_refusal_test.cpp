@@ -25,7 +25,7 @@ std::string_view id_of(const EngineInput& input) {
   return found ? found->id : std::string_view();
 }
 
-TEST_CASE("vllm refusals: blocks of FP8 that ranks cut") {
+TEST_CASE("vllm refusals: FP8 blocks that the ranks would split") {
   // MiniMax-M2.5 (experts of 1,536) on 8 ranks, as executed: 192 is not a multiple of 128. 0.26 refuses it. 0.30 makes
   // blocks of 64, for which an A100 has no kernel.
   CHECK(id_of(blocks_of(1536, 4)).empty());
@@ -92,7 +92,7 @@ TEST_CASE("vllm refusals: groups and heads that ranks do not divide") {
   CHECK(id_of(input).empty());
 }
 
-TEST_CASE("vllm refusals: what a quantization needs from a GPU") {
+TEST_CASE("vllm refusals: GPUs that do not support a quantization") {
   const auto on = [](const char* method, const char* type, const char* card, const char* engine = "vllm") {
     EngineInput input;
     input.request = request_for(engine, 4096);

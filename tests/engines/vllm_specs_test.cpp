@@ -272,7 +272,7 @@ TEST_CASE("vllm specs: values narrower than keys") {
   CHECK(specs_of(input).specs.front().block_size == 16);
 }
 
-TEST_CASE("vllm specs: what makes a layer's type") {
+TEST_CASE("vllm specs: the type of a layer's cache") {
   const auto type = [](CacheTerms terms) {
     return specs_of(input_of("vllm", "llama", {std::move(terms)})).specs.front();
   };

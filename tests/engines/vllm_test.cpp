@@ -59,7 +59,7 @@ std::string refusal(const std::string& model, const Request& request) {
 }
 
 // vllm-project/vllm#35695: GLM-4.7-Flash on an RTX 5080 has 380 blocks for 6,080 tokens.
-TEST_CASE("vllm: blocks of latents are those of the GPU's kernel") {
+TEST_CASE("vllm: blocks of latents have the size that the GPU's kernel needs") {
   const auto block = [](const char* card) {
     Request request;
     request.engine = engine_named("vllm");
@@ -209,7 +209,7 @@ TEST_CASE("vllm: bytes a token of the quantized types, Llama-3.1-8B") {
   }
 }
 
-TEST_CASE("vllm: a model of several sorts of layers charges what an allocator hands out at worst") {
+TEST_CASE("vllm: a model with several kinds of layers counts the most blocks that an allocator may give it") {
   // gpt-oss-20b: 12 full layers and 12 with a window of 128; a block of either group is 12 pages of 32 KiB, 16 tokens.
   // A request is prefilled in batches; a block is freed once no later token sees it. The first batch may be short
   // (others share it), so every alignment of the window is tried.
@@ -246,7 +246,7 @@ TEST_CASE("vllm: a model of several sorts of layers charges what an allocator ha
   }
 }
 
-TEST_CASE("vllm: gap and ledger add up on every rank, whatever is asked") {
+TEST_CASE("vllm: on every rank, the reserved memory is the sum of its lines, for any request") {
   const char* models[] = {
       "deepseek-v3.2", "deepseek-v4-flash", "falcon-h1-1.5b", "gemma-3n-e4b",       "gemma-4-26b",   "glm-5.2",
       "gpt-oss-20b",   "kimi-linear-48b",   "lfm2-1.2b",      "llama-3.1-8b",       "llama-4-scout", "mamba-2.8b",
@@ -293,7 +293,7 @@ TEST_CASE("vllm: gap and ledger add up on every rank, whatever is asked") {
   }
 }
 
-TEST_CASE("vllm: what it refuses, in its own words") {
+TEST_CASE("vllm: refusals have its own wording") {
   Request request = asking("vllm", 8192);
   request.block_size = 24;
   CHECK(refusal("llama-3.1-8b", request).find("multiple of 16") != std::string::npos);
@@ -325,7 +325,7 @@ TEST_CASE("vllm: what it refuses, in its own words") {
 
 // Start-up logs of Whisper-large-v3: 0.15.1, 10.14 GiB, "33,216 tokens" and 26.62x; 0.17.0 with TP 4, 16.47 GiB,
 // 173.01x and 0.83 GiB of weights; about 0.12 on a CPU, 4 GiB in blocks of 128, 12.75x.
-TEST_CASE("vllm: a source is charged a whole batch since 0.14, and Whisper's words are whole on every rank") {
+TEST_CASE("vllm: since 0.14 an encoder's input counts as a whole batch, and each rank has Whisper's whole embedding") {
   const ModelSpec model = read_config(R"({"model_type": "whisper", "d_model": 1280, "encoder_layers": 32,
       "decoder_layers": 32, "encoder_attention_heads": 20, "decoder_attention_heads": 20, "encoder_ffn_dim": 5120,
       "decoder_ffn_dim": 5120, "vocab_size": 51866, "max_source_positions": 1500, "max_target_positions": 448,
@@ -375,7 +375,7 @@ TEST_CASE("vllm: a batch fits the largest item if images attend in both directio
   CHECK(times() == before);
 }
 
-TEST_CASE("vllm: blocks of 64 for images that attend both ways on data centre Blackwells, since 0.30") {
+TEST_CASE("vllm: since 0.30, blocks of 64 on data centre Blackwell GPUs if images attend in both directions") {
   // TRITON_FLASHINFER is in the registry of 0.30's source distribution, and not in that of 0.29.
   ModelSpec model = test_model("gemma-4-26b");
   Request request = asking("vllm@0.30", 8192);
@@ -391,7 +391,7 @@ TEST_CASE("vllm: blocks of 64 for images that attend both ways on data centre Bl
   CHECK(block() == 32);
 }
 
-TEST_CASE("vllm: FP8 latents of an indexed model are plain on data centre Blackwells, packed elsewhere") {
+TEST_CASE("vllm: FP8 latents of a model with an indexer are plain on data centre Blackwell GPUs, packed on others") {
   Request request = asking("vllm", 400000);
   request.parallel.tensor = 4;
   request.cache_type_k = request.cache_type_v = Dtype::kFp8E4m3;
@@ -432,7 +432,7 @@ TEST_CASE("vllm: towers of images that are not allowed are not loaded") {
   CHECK(towers(gemma, request) > Bytes(kGiB / 2));
 }
 
-TEST_CASE("vllm: a model that it lacks is planned as the architecture needs, with a note") {
+TEST_CASE("vllm: a model that it lacks is planned from its architecture alone, with a note") {
   const Plan plan = planned("rwkv7-2.9b", asking("vllm", 8192));
   CHECK(plan.kv_cache.reserved == plan.kv_cache.logical);
   CHECK(std::any_of(plan.notes.begin(), plan.notes.end(),

@@ -86,7 +86,7 @@ TEST_CASE("bounds: bytes and levels of a plan") {
   CHECK(has(error_of([&] { load_plan(plan(0, 33)); }), "deeper than 32 levels"));
 }
 
-TEST_CASE("bounds: files of one's own, and GPUs") {
+TEST_CASE("bounds: the user's own files, and GPUs") {
   const TemporaryFolder folder;
   const std::string model = "testdata/configs/llama-3.1-8b.json";
   const auto refused = [](const Run& run, const std::string& why) {

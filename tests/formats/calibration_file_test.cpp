@@ -29,7 +29,7 @@ Calibration sample() {
   return out;
 }
 
-TEST_CASE("calibration: what is written is read back") {
+TEST_CASE("calibration: a written file reads back the same") {
   const Calibration read = parse_calibration(calibration_json(sample()));
   REQUIRE(read.records.size() == 1);
   const CalibrationRecord& record = read.records[0];
@@ -83,7 +83,7 @@ std::string with(const std::string& from, const std::string& to) {
   return text.replace(at, from.size(), to);
 }
 
-TEST_CASE("calibration: a file that is not one is refused") {
+TEST_CASE("calibration: a file of another kind is refused") {
   CHECK_NOTHROW(parse_calibration(with("550.54.15", "550")));
   for (const std::string& text : {std::string(),
                                   std::string("[]"),

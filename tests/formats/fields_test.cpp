@@ -22,7 +22,7 @@ TEST_CASE("a look-up goes from the file to aliases to the class default") {
   CHECK_FALSE(mistral.find_count("head_dim"));
 }
 
-TEST_CASE("Python's bare Infinity and NaN are no values, and words in strings stay") {
+TEST_CASE("Python's bare Infinity and NaN are not values, and these words in strings stay") {
   const Fields config = Fields::parse(
       R"({"time_step_limit": [0.0, Infinity], "x": -Infinity, "y": NaN, "z": "NaN Infinity \" NaN", "n": 4})");
   // null is refused as a number, because it would mean "not given".
@@ -72,7 +72,7 @@ TEST_CASE("an error names the key with its path") {
   }
 }
 
-TEST_CASE("what is no config is refused") {
+TEST_CASE("a file that is not a config is refused") {
   const std::string deep = std::string(1000, '[') + std::string(1000, ']');
   for (const std::string& text :
        {std::string(), std::string(" \n"), std::string("[]"), std::string("3"), std::string("{"), std::string("{} x"),

@@ -85,7 +85,7 @@ TEST_CASE("a GGUF value of the wrong type is an error that names its key") {
   CHECK_THROWS_WITH(file.text("llama.block_count"), doctest::Contains("not a string"));
 }
 
-TEST_CASE("every cut of a GGUF is refused") {
+TEST_CASE("a GGUF that is cut off anywhere is refused") {
   const std::string bytes = small()
                                 .strings("tokens", 3, "ab")
                                 .tensor({"a.weight", {256, 4}, kQ4K, 4 * 144})
@@ -119,7 +119,7 @@ TEST_CASE("false claims of a GGUF are refused before they are used") {
   CHECK(refusal(small().u32(".block_count", 3).file()).find("twice") != std::string::npos);
 }
 
-TEST_CASE("tensors of a GGUF that cannot be are refused") {
+TEST_CASE("impossible tensors of a GGUF are refused") {
   const auto with = [](GgufWriter::Tensor tensor) { return refusal(small().tensor(std::move(tensor)).file()); };
   CHECK(with({"deep", {1, 1, 1, 1, 1}, 0, 4}).find("5 dimensions") != std::string::npos);
   CHECK(with({"huge", {1ULL << 40, 1ULL << 40}, 0, 4}).find("64 bits") != std::string::npos);
@@ -222,7 +222,7 @@ TEST_CASE("a file that becomes shorter while it is read is an error") {
   CHECK(cut > 0);
 }
 
-TEST_CASE("paths that are no files are refused") {
+TEST_CASE("paths that are not files are refused") {
   CHECK_THROWS_AS(Gguf::open("no-such-file.gguf"), Error);
   CHECK_THROWS_WITH(Gguf::open("."), doctest::Contains("regular file"));
   CHECK_THROWS_WITH(Gguf::open("/dev/zero"), doctest::Contains("regular file"));

@@ -23,7 +23,7 @@ TEST_CASE("gpu file: the short form and the long one") {
   CHECK(parse_gpu_file(R"({"gpus": [{"name": "a", "memory": "80 GB"}]})").front().memory == 80000000000);
 }
 
-TEST_CASE("gpu file: what is refused") {
+TEST_CASE("gpu file: refusals") {
   for (const char* text : {"",
                            "[",
                            "[]",

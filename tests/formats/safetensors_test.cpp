@@ -25,7 +25,7 @@ TEST_CASE("a header gives the bytes of each tensor") {
   CHECK(bytes_of(header, 13) == 13);
 }
 
-TEST_CASE("headers that lie are errors") {
+TEST_CASE("headers with false sizes are errors") {
   const auto lie = [](const std::string& tensor, std::uint64_t data) {
     return bytes_of("{\"a\":" + tensor + "}", data);
   };
@@ -75,7 +75,7 @@ TEST_CASE("an index names files beside it") {
   CHECK(more.total_size == 8);
 }
 
-TEST_CASE("names speak of components") {
+TEST_CASE("names have components") {
   CHECK(component_of("model.embed_tokens.weight", 4) == Component::kEmbedding);
   CHECK(component_of("model.layers.3.mlp.experts.7.down_proj.weight", 4) == Component::kExperts);
   CHECK(component_of("model.layers.3.mlp.shared_experts.down_proj.weight", 4) == Component::kSharedExperts);

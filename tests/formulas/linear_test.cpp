@@ -14,7 +14,7 @@ TEST_CASE("linear: gated delta net, the state of Qwen3.5-27B") {
   CHECK(kind.variant() == "gated_delta_net");
 }
 
-TEST_CASE("linear: KDA's state is float32 whatever the model's type") {
+TEST_CASE("linear: KDA's state is float32 with any model type") {
   const Linear kind{Linear::Rule::kKda, 32, 128, 32, 128, 4};  // Kimi-Linear-48B
   CHECK(20 * bytes(kind, 1) == 20 * (3 * 3 * 4096 * 2 + 32 * 128 * 128 * 4));
   CHECK(kind.variant() == "kda");

@@ -18,7 +18,7 @@ TEST_CASE("MLA: one latent and one rope key a token and layer") {
   CHECK(kind_info(kind).name == "mla");
 }
 
-TEST_CASE("MLA: expanded, as in engines that do not fold the maps") {
+TEST_CASE("MLA: expanded, in engines that do not merge the projections") {
   CHECK(elements(Mla{kDeepSeekV3}, 1, 0, Form::kExpanded) == 128 * (128 + 64 + 128));
   CHECK(elements(Mla{{64, 512, 64, 192, 256, 2048}}, 1, 0, Form::kExpanded) == 32768);  // GLM-5
   // dots.note's sliding layers, of 550 tokens: transformers 5.23 has 1,114,112 B, executed.

@@ -8,7 +8,7 @@
 namespace kvplan {
 namespace {
 
-TEST_CASE("none: nothing is kept") {
+TEST_CASE("none: no cache") {
   CHECK(elements(None{}, 8192) == 0);
   CHECK(kind_info(None{}).name == "none");
 }

@@ -126,7 +126,7 @@ TEST_CASE("projections: Kimi-K3's convolution and norm are kept twice, the secon
   CHECK(repeated.count() == 3 * 96 * 128 * 4 + 128);
 }
 
-TEST_CASE("projections: what no list of tensors is known of is a range") {
+TEST_CASE("projections: layers without a known list of tensors give a range") {
   ModelSpec model;
   Plain out(model, 2048);
   out.in_layers({{0, 24, 1}});

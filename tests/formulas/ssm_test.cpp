@@ -44,7 +44,7 @@ TEST_CASE("SSM: the state may be float32 where the convolution is not") {
   CHECK(elements(falcon, 1) == 3 * 3072 + 3072 * 256);
 }
 
-TEST_CASE("SSM: nothing grows") {
+TEST_CASE("SSM: the cache does not grow") {
   Ssm kind;
   kind.num_heads = kind.head_dim = kind.d_state = kind.n_groups = 2;
   kind.conv_kernel = 4;

@@ -114,7 +114,7 @@ TEST_CASE("An option that is not modelled warns, and leaves no verdict where it 
   CHECK(warns("vllm serve m --speculative-config '{\"method\": \"dflash9\"}'") == "--speculative-config.method");
 }
 
-TEST_CASE("What no release has is an error, what this release lacks a refusal") {
+TEST_CASE("An option that no release has is an error, one that this release lacks is a refusal") {
   CHECK(error_of("vllm serve m --tensor-paralel-size 2").find("--tensor-parallel-size") != std::string::npos);
   CHECK(error_of("llama-server -m m -fx").find("-fx") != std::string::npos);
   CHECK(error_of("vllm serve m --max-model-len $N").find("$N") != std::string::npos);

@@ -64,7 +64,7 @@ TEST_CASE("Windows scripts and text from web pages are read") {
                     "a b\xE2\x80\x9D \xE2\x80\x93y 1") == "run|--x|a b|--y|1");
 }
 
-TEST_CASE("The reader is bounded") {
+TEST_CASE("The reader's input is limited") {
   std::string doubling = "A=xxxxxxxxxxxxxxxx\n";
   for (int i = 0; i < 60; ++i) doubling += "A=$A$A\n";
   CHECK_THROWS_AS(read_shell(doubling), Error);

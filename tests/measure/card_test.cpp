@@ -89,7 +89,7 @@ TEST_CASE(
   CHECK_FALSE(std::filesystem::exists(other));
 }
 
-TEST_CASE("measure: a GPU on which others compute is refused without --share") {
+TEST_CASE("measure: a GPU that others use is refused without --share") {
   const Words busy = {"KVPLAN_FAKE_PROCESSES=1", "KVPLAN_FAKE_OTHERS=300"};
   for (const Run& run : {card({}, busy), played({"testdata/configs/llama-3.1-8b.json", "--measure"}, busy)}) {
     CHECK(run.exit == 5);
@@ -102,7 +102,7 @@ TEST_CASE("measure: a GPU on which others compute is refused without --share") {
   CHECK(card({"--share"}, busy).exit == 0);
 }
 
-TEST_CASE("measure: memory that is the machine's, or that Windows swaps, is never filled") {
+TEST_CASE("measure: shared main memory, and memory that Windows swaps, is never filled") {
   const Words words = {"testdata/configs/llama-3.1-8b.json", "--measure-max", "--max-model-len", "4k"};
   const Run integrated = played(words, {"KVPLAN_FAKE_INTEGRATED=1"});
   CHECK(integrated.exit == 2);
@@ -128,7 +128,7 @@ TEST_CASE("measure: measuring another GPU than the planned one gives a note") {
   CHECK(run.out.find("planned for l4") != std::string::npos);
 }
 
-TEST_CASE("measure: AMD's pages of 4 KiB are no granules") {
+TEST_CASE("measure: AMD's pages of 4 KiB are not the granularity") {
   const Run run = played(
       {"testdata/configs/llama-3.1-8b.json", "--measure", "--json", "--device", "hip:0", "--max-model-len", "8k"},
       {"KVPLAN_FAKE_GRANULE=4096"});

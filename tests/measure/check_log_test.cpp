@@ -15,7 +15,7 @@ LogCheck checked(const std::string& log) {
   return check_log(test_model("llama-3.1-8b"), Request(), read_log(log));
 }
 
-TEST_CASE("check-log: a figure of nothing agrees with nothing but nothing") {
+TEST_CASE("check-log: a figure of zero only agrees with zero") {
   // 32 layers of 8 heads of 128 in 16 bit, 131,072 tokens: 16,384 MiB.
   const std::string line =
       "llama_context: n_ctx = 131072\nllama_context: n_ubatch = 512\n, K (f16): 1 MiB, V (f16): 1 MiB\n"
@@ -32,7 +32,7 @@ TEST_CASE("check-log: a figure of nothing agrees with nothing but nothing") {
   CHECK(check.lines.back().difference() == doctest::Approx(1.0 / 3));
 }
 
-TEST_CASE("check-log: a budget below zero is no agreement") {
+TEST_CASE("check-log: a negative budget does not agree") {
   const LogCheck check = checked("INFO Available KV cache memory: -12.21 GiB\n");
   CHECK(check.compared == 0);
   REQUIRE(check.remarks.size() == 1);
@@ -40,7 +40,7 @@ TEST_CASE("check-log: a budget below zero is no agreement") {
 }
 
 // 131,072 bytes per token in 16 bit.
-TEST_CASE("check-log: two caches of one device are compared each, or as a sum") {
+TEST_CASE("check-log: two caches of one device are compared one by one, or as a sum") {
   // 42 layers, 4 of them global (q8_0: 34 bytes for 32 values): ggml-org/llama.cpp, Gemma-4-E4B.
   const std::string settings = "llama_context: n_ctx = 8192\nllama_context: n_ubatch = 512\n";
   LogCheck check =
@@ -57,7 +57,7 @@ TEST_CASE("check-log: two caches of one device are compared each, or as a sum") 
   CHECK(check.disagreements == 1);
 }
 
-TEST_CASE("check-log: where the split over devices is not known, the sum is compared") {
+TEST_CASE("check-log: if the split over devices is unknown, the sum is compared") {
   const std::string settings =
       "llama_context: n_ctx = 8192\nllama_context: n_ubatch = 512\n, K (f16): 1 MiB, V (f16): 1 MiB\n";
   LogCheck check = checked(settings +
@@ -89,7 +89,7 @@ TEST_CASE("check-log: bytes of the printed tokens") {
   CHECK(check.plan.types.key == Dtype::kFp8E4m3);
 }
 
-TEST_CASE("check-log: counts of a printed budget, to what its rounding leaves") {
+TEST_CASE("check-log: counts from a printed budget, within its rounding") {
   const std::string engine =
       "Initializing a V1 LLM engine (v0.31.0) with config: model='x', max_seq_len=131072, tensor_parallel_size=1,\n"
       "Available KV cache memory: 56.21 GiB\n";
@@ -102,7 +102,7 @@ TEST_CASE("check-log: counts of a printed budget, to what its rounding leaves") 
   CHECK(check.disagreements == 1);
 }
 
-TEST_CASE("check-log: tokens of what the fraction leaves") {
+TEST_CASE("check-log: tokens that fit the memory fraction") {
   // sgl-project/sglang#1612, a model of 131,072 bytes per token: 9.59 - 23.16 x 0.12 = 6.81 GiB.
   const std::string weights =
       "[16:42:53 TP0] Load weight begin. avail mem=23.16 GB\n"
@@ -127,7 +127,7 @@ TEST_CASE("check-log: tokens of what the fraction leaves") {
   CHECK(check.disagreements == 0);
 }
 
-TEST_CASE("check-log: a difference that depends on an assumption is not a disagreement, and has a remark") {
+TEST_CASE("check-log: a difference that an assumption may explain is not a disagreement, and has a remark") {
   const LogCheck check = checked("llama_kv_cache: CUDA0 KV buffer size = 12288.00 MiB\n");
   CHECK(check.compared == 0);
   CHECK(check.disagreements == 0);
@@ -145,7 +145,7 @@ TEST_CASE("check-log: the release that is planned") {
   CHECK(planned("0.20.2") == "0.20.2");
 }
 
-TEST_CASE("check-log: what a log does not name may follow from its figures") {
+TEST_CASE("check-log: a setting that the log does not name may follow from its figures") {
   // 4 GiB are 65,536 tokens of 65,536 bytes: FP8.
   const LogCheck check = checked(
       "Initializing a V1 LLM engine (v0.31.0)\ntensor_parallel_size=1\nAvailable KV cache memory: 4.0 GiB\n"
@@ -157,7 +157,7 @@ TEST_CASE("check-log: what a log does not name may follow from its figures") {
   for (const std::string& said : check.assumed) CHECK(said.find("--kv-cache-dtype") == std::string::npos);
 }
 
-TEST_CASE("check-log: ranks of an excerpt are some of all") {
+TEST_CASE("check-log: an excerpt may show only some of the ranks") {
   const LogCheck check =
       checked("[16:41:18 TP6] KV Cache is allocated. #tokens: 442750, K size: 3.38 GB, V size: 3.38 GB\n");
   CHECK(check.plan.request.parallel.tensor == 8);
@@ -175,7 +175,7 @@ TEST_CASE("check-log: a log is not compared with its own figures") {
   CHECK(check.compared == 0);
 }
 
-TEST_CASE("check-log: the log's own total is the GPU's") {
+TEST_CASE("check-log: the log's total is the GPU's memory") {
   Request base;
   base.card.gpu = &parse_gpu("h100-80gb");
   const LogCheck check =

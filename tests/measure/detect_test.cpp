@@ -14,7 +14,7 @@
 namespace kvplan {
 namespace {
 
-TEST_CASE("detect: the catalogue brings what a program sees") {
+TEST_CASE("detect: the catalogue has the memory that a program sees") {
   Request request;
   use_cards({{"NVIDIA H100 80GB HBM3", Bytes(81559 * kMiB)}, {"NVIDIA H100 80GB HBM3", Bytes(81559 * kMiB)}}, request);
   CHECK(request.card.gpu->name == "h100-80gb");
@@ -38,7 +38,7 @@ TEST_CASE("detect: a GPU with another size than its name in the catalogue keeps 
   CHECK(request.card.memory == Bytes(22528 * kMiB));
 }
 
-TEST_CASE("detect: unified memory that the driver does not tell comes from the catalogue") {
+TEST_CASE("detect: the catalogue gives the size of unified memory that the driver does not report") {
   Request request;
   use_cards({{"NVIDIA GB10", Bytes(0)}}, request);
   CHECK(request.card.gpu->name == "dgx-spark-128gb");

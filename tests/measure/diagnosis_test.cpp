@@ -337,7 +337,7 @@ const Case kCases[] = {
 
 }  // namespace
 
-TEST_CASE("a failing start has its cause, its figures and remedies from the log alone") {
+TEST_CASE("the log alone gives a failing start's cause, figures and remedies") {
   for (const Case& one : kCases) {
     CAPTURE(one.log);
     const Diagnosis found = diagnose(read_log(one.log));
@@ -357,7 +357,7 @@ TEST_CASE("a failing start has its cause, its figures and remedies from the log 
   }
 }
 
-TEST_CASE("a remedy that the log's own figures rule out is left out") {
+TEST_CASE("a remedy that the log's figures exclude is left out") {
   // 16 GiB are needed, and half of it is still more than 5.26. So 8 bits are not enough.
   const Diagnosis half = diagnose(read_log(
       "ValueError: To serve at least one request with the models's max seq len (131072), (16.0 GiB KV cache is "
@@ -374,7 +374,7 @@ TEST_CASE("a remedy that the log's own figures rule out is left out") {
   CHECK(options_of(share).find("--mem-fraction-static") != std::string::npos);
 }
 
-TEST_CASE("remedies are options of the engine that wrote the log, though another one printed the line") {
+TEST_CASE("remedies are options of the engine that wrote the log, even if another one printed the line") {
   const std::string runner = "ggml_vulkan: Requested buffer size exceeds device buffer size limit\n";
   CHECK(options_of(diagnose(read_log("llama_context: n_ubatch = 512\n" + runner))).find("-ub 256") !=
         std::string::npos);
@@ -383,14 +383,14 @@ TEST_CASE("remedies are options of the engine that wrote the log, though another
   CHECK(of_ollama.find("OLLAMA_CONTEXT_LENGTH") != std::string::npos);
 }
 
-TEST_CASE("a remedy has the name of what it changes") {
+TEST_CASE("a remedy names the option that it changes") {
   CHECK(name(LogCure::kNothing) == "nothing");
   CHECK(name(LogCure::kShorterLength) == "shorter_length");
   CHECK(name(LogCure::kNoGraphs) == "no_graphs");
   CHECK(name(LogCure::kMoreHostMemory) == "more_host_memory");
 }
 
-TEST_CASE("a figure beyond any engine's is no figure") {
+TEST_CASE("an impossibly large figure is ignored") {
   CHECK(read_log("GPU KV cache size: 18446744073709551615 tokens\n").observations.empty());
   CHECK(read_log("Model loading took 99999999999.0 GiB memory\n").observations.empty());
   CHECK(read_log("GPU KV cache size: 1,043,072 tokens\n").observations.size() == 1);
@@ -416,7 +416,7 @@ TEST_CASE("every template of every engine can be found by its beginning") {
   CHECK_NOTHROW(log_index());
 }
 
-TEST_CASE("the last of several starts counts, and an earlier failure where it tells nothing") {
+TEST_CASE("the last of several starts counts, or an earlier failure if the last one shows none") {
   const std::string failure =
       "ValueError: Total number of attention heads (32) must be divisible by tensor parallel "
       "size (3).\n";

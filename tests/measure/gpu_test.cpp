@@ -68,7 +68,7 @@ TEST_CASE("gpu: 60 GiB on a GPU of 80, and a model of 128 GiB that is scaled dow
   CHECK_FALSE(says(beyond, "\"scaled\": null"));
 }
 
-TEST_CASE("gpu: the table has what a person wants to know") {
+TEST_CASE("gpu: the table for people") {
   const Run run = run_program({"testdata/configs/llama-3.1-8b.json", "--engine", "transformers", "--max-model-len",
                                "1000", "--measure", "--share"},
                               "/dev/null", {kH100, kCuda, kNvml, "KVPLAN_FAKE_OTHERS=1024", "KVPLAN_FAKE_PROCESSES=1"});
@@ -82,7 +82,7 @@ TEST_CASE("gpu: the table has what a person wants to know") {
     CHECK(run.out.find(line) != std::string::npos);
 }
 
-TEST_CASE("gpu: two different GPUs, each by its number") {
+TEST_CASE("gpu: two different GPUs, selected by number") {
   const std::string two = "KVPLAN_FAKE_GPUS=NVIDIA H100 80GB HBM3=81090,NVIDIA GeForce RTX 3060=12044";
   CHECK(says(measure({"--device", "cuda:0"}, {two}), "NVIDIA H100 80GB HBM3"));
   const Run second = measure({"--device", "cuda:1", "--num-seqs", "4"}, {two});
@@ -126,7 +126,7 @@ TEST_CASE("gpu: no device is exit 5 and one line") {
             .exit == 5);
 }
 
-TEST_CASE("gpu: whatever call fails, the answer names it and nothing stays allocated") {
+TEST_CASE("gpu: if a call fails, the answer names the call and nothing stays allocated") {
   for (const std::string call : {"allocate:2", "allocate:40", "fill:20", "write:100", "read:100", "copy:70",
                                  "synchronize:30", "memory:2", "memory:4"}) {
     CAPTURE(call);
@@ -141,7 +141,7 @@ TEST_CASE("gpu: whatever call fails, the answer names it and nothing stays alloc
   }
 }
 
-TEST_CASE("gpu: a driver that takes more, and memory that forgets") {
+TEST_CASE("gpu: a driver that allocates more, and memory that loses its contents") {
   const Run more = measure({}, {kH100, "KVPLAN_FAKE_EXTRA=50"});
   CHECK(more.exit == 1);
   CHECK(says(more, "\"status\": \"disagrees\""));
@@ -209,7 +209,7 @@ TEST_CASE("gpu: the default place for a calibration is found again") {
   CHECK(plan.out.find("Calibrated by " + folder.path() + "/config/kvplan/calibration.json") != std::string::npos);
 }
 
-TEST_CASE("gpu: options that make no sense are refused") {
+TEST_CASE("gpu: contradictory options are refused") {
   for (const Words& words :
        {Words{"--device", "host"}, Words{"--tolerance", "2%"}, Words{"--save-calibration", "x"},
         Words{"--measure", "--device", "cuda:"}, Words{"--measure", "--device", "cuda:x"},

@@ -39,13 +39,13 @@ TEST_CASE("host: written memory is resident, freed memory is gone") {
   CHECK(device->memory().used == Bytes(0));
 }
 
-TEST_CASE("host: more than there can be is refused") {
+TEST_CASE("host: an allocation beyond all memory is refused") {
   const auto device = open_device("host");
   CHECK_THROWS_AS(device->allocate(~std::uint64_t{0} - 5), DeviceError);
   CHECK_THROWS_AS(device->allocate(std::uint64_t{1} << 62), DeviceError);
 }
 
-TEST_CASE("host: a control group's limit is the memory that there is") {
+TEST_CASE("host: a control group's limit counts as the memory") {
   const TemporaryFolder folder;
   const std::string& root = folder.path();
   put(root + "/proc/meminfo", "MemTotal: 65536000 kB\nMemFree: 100 kB\nMemAvailable: 40960000 kB\n");

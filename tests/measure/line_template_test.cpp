@@ -52,7 +52,7 @@ TEST_CASE("line template: arguments, as each engine writes them") {
   CHECK(!match(word, "dtype of the model"));
 }
 
-TEST_CASE("line template: texts and what may be between them") {
+TEST_CASE("line template: texts and the characters allowed between them") {
   const auto found = match("using device {device:word} ({card:text})",
                            "using device CUDA0 (NVIDIA GeForce RTX 4090) - 23000 MiB free");
   REQUIRE(found);

@@ -28,7 +28,7 @@ std::string cures_of(const Diagnosis& found) {
 
 }  // namespace
 
-TEST_CASE("log failures: a message is what loggers put their prefixes before") {
+TEST_CASE("log failures: loggers' prefixes are not part of a message") {
   for (const std::string_view line :
        {"ValueError: boom", "(EngineCore_DP0 pid=60) ERROR 10-08 09:19:31 [v1/engine/core.py:708] ValueError: boom",
         "vllm | (Worker_TP0 pid=73) ERROR 10-08 09:19:30 [x.py:671] ValueError: boom", "[rank0]: ValueError: boom",
@@ -81,7 +81,7 @@ TEST_CASE("log failures: an exception without a row is the cause if no start fol
   CHECK(has(cause_text(bare), "assert self.width == 7"));
 }
 
-TEST_CASE("log failures: an exception that follows from another process's is not the cause") {
+TEST_CASE("log failures: an exception that another process's exception caused is not the cause") {
   const Diagnosis found = diagnosis_of(
       "(EngineCore pid=7) AssertionError: Sinks are only supported in FlashAttention 3\n"
       "(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above.\n");
@@ -98,7 +98,7 @@ TEST_CASE("log failures: the topic of a failure gives remedies if its line has n
   CHECK_FALSE(has(cures_of(found), "--mem-fraction-static"));
 }
 
-TEST_CASE("log failures: a program is named by its own lines alone") {
+TEST_CASE("log failures: only a program's own lines identify it") {
   const auto program_of = [](std::string_view log) { return engine_of_log(read_log(log)); };
   CHECK(program_of("Welcome to KoboldCpp - Version 1.92\nllama_model_load: error loading model: x\n") == "koboldcpp");
   CHECK(program_of("what():  [TM][ERROR] CUDA runtime error: out of memory /lmdeploy/x.h:231\n") == "lmdeploy");

@@ -98,14 +98,14 @@ TEST_CASE("log reader: units and separators of a figure") {
   CHECK(first("12345678901234567890123456 GiB").empty());
 }
 
-TEST_CASE("log reader: what is no size is not read as one") {
+TEST_CASE("log reader: text that is not a size is not read as one") {
   CHECK(read_log("INFO 04-10 08:58:01 [loader.py:429] Loading weights took 6.74 seconds").observations.empty());
   CHECK(read_log("Memory pool end. avail mem=").observations.empty());
   CHECK(read_log("").observations.empty());
   CHECK(read_log(std::string(100000, '/')).observations.empty());
 }
 
-TEST_CASE("log reader: the options that a log tells") {
+TEST_CASE("log reader: the options that a log shows") {
   const LogReading reading = read_log(
       "INFO 03-18 08:46:01 [llm_engine.py:241] Initializing a V0 LLM engine (v0.8.0) with config: model='x', "
       "dtype=torch.bfloat16, max_seq_len=4096, tensor_parallel_size=2, quantization=awq, enforce_eager=True, "
@@ -210,7 +210,7 @@ TEST_CASE("log reader: a build of main is of the next release") {
   CHECK(release_of("0.11.0rc2") == "0.11.0");
 }
 
-TEST_CASE("log reader: releases that the wording leaves") {
+TEST_CASE("log reader: releases that match the wording") {
   const LogReading reading = read_log(
       "(EngineCore pid=90) INFO CUDA graph memory profiling is enabled (default since v0.21.0). The current "
       "--gpu-memory-utilization=0.8800 is equivalent to --gpu-memory-utilization=0.8592 without\n"
@@ -234,7 +234,7 @@ TEST_CASE("log reader: releases that the wording leaves") {
   CHECK(both.options.until.empty());
 }
 
-TEST_CASE("log reader: llama.cpp's settings of today") {
+TEST_CASE("log reader: llama.cpp's current settings") {
   const LogReading reading = read_log(
       "0.00.527.786 I llama_context: n_seq_max             = 2\n"
       "0.00.527.786 I llama_context: n_ctx                 = 8192\n"
@@ -311,7 +311,7 @@ TEST_CASE("log reader: TensorRT-LLM's pool, mistral.rs's") {
   CHECK(value(other, "num_blocks") == 512);
 }
 
-TEST_CASE("log reader: lines that others passed on") {
+TEST_CASE("log reader: lines with other tools' prefixes") {
   for (const char* const line :
        {"{\"log\":\"INFO [x.py:1] Available KV cache memory: 9.71 GiB\\n\",\"stream\":\"stderr\",\"time\":\"2026\"}",
         "{\"level\": \"info\", \"message\": \"Available KV cache memory: 9.71 GiB\"}",
@@ -352,7 +352,7 @@ TEST_CASE("log reader: the last of several starts counts") {
   CHECK(read_log("Model loading took 1.5 GiB\nModel loading took 0.2 GiB\nGPU KV cache size: 5 tokens\n").starts == 1);
 }
 
-TEST_CASE("log reader: pieces are read as their text is") {
+TEST_CASE("log reader: reading in pieces gives the same result") {
   const std::string log = "Model loading took 1.50 GiB memory\n" + std::string(100000, 'x') +
                           " Available KV cache memory: 1.00 GiB\nAvailable KV cache memory: 2.00 GiB";
   LogReader reader;
@@ -410,7 +410,7 @@ TEST_CASE("log reader: a buffer of weights without the function's name before it
   }
 }
 
-TEST_CASE("check-log: nothing of a log's words is hidden or a token") {
+TEST_CASE("check-log: words from a log contain no hidden characters and no token") {
   const LogReading log = read_log(
       "INFO Initializing an LLM engine (v0.9.1) with config: model='a\xe2\x80\xaex', dtype=\xc2\x9b\n"
       "llama_kv_cache: CUDA\xc2\x9b KV buffer size = 10.00 MiB\n"

@@ -107,7 +107,7 @@ TEST_CASE("log rows: each printed line is one of its program") {
     }
 }
 
-TEST_CASE("log rows: remedies are cures that exist, and name values that the line has") {
+TEST_CASE("log rows: remedies exist in the table, and name values that the line has") {
   for_each_row([](std::string_view, const LogTemplate& row, const std::string&) {
     check_remedies(row.remedies);
     check_holes(row.remedies, row);

@@ -33,7 +33,7 @@ Request tokens(std::uint64_t length, std::uint64_t sequences = 1) {
   return out;
 }
 
-TEST_CASE("measure: what is planned is what is allocated, and all of it is freed") {
+TEST_CASE("measure: the planned bytes are allocated, and all of them are freed") {
   FakeDevice device(Bytes(80 * kGiB), Bytes(2 * kMiB));
   Measured out;
   measure(out, device, tokens(32768));
@@ -54,7 +54,7 @@ TEST_CASE("measure: what is planned is what is allocated, and all of it is freed
   CHECK(out.seen.others_moved == 0);
 }
 
-TEST_CASE("measure: whole multiples are a reason, more is not") {
+TEST_CASE("measure: rounding to whole multiples explains a difference, a larger one does not") {
   // 1000 tokens: 64 buffers of 2,048,000 bytes, each in a granule of 2 MiB.
   FakeDevice device(Bytes(8 * kGiB), Bytes(2 * kMiB));
   Measured out;
@@ -96,7 +96,7 @@ TEST_CASE("measure: lines of a hybrid model, each with its own figure") {
   CHECK(out.seen.status == MeasureStatus::kAgrees);
 }
 
-TEST_CASE("measure: a refusal in the middle frees everything and is named") {
+TEST_CASE("measure: a failed allocation is named, and everything is freed") {
   for (const std::uint64_t at : {1u, 2u, 33u, 64u}) {
     FakeDevice device(Bytes(80 * kGiB), Bytes(2 * kMiB));
     device.fail_at_allocation = at;
@@ -144,7 +144,7 @@ TEST_CASE("measure: a plan larger than the free memory is measured smaller, and 
   CHECK(device.live() == 0);
 }
 
-TEST_CASE("measure: others' memory is counted as theirs and left alone") {
+TEST_CASE("measure: memory of other programs is counted as theirs") {
   FakeDevice device(Bytes(24 * kGiB), Bytes(2 * kMiB));
   device.others = Bytes(22 * kGiB);
   Measured out;
@@ -167,7 +167,7 @@ TEST_CASE("measure: others' memory is counted as theirs and left alone") {
   CHECK(device.allocations == 0);
 }
 
-TEST_CASE("measure: others that grow meanwhile are named as a cause") {
+TEST_CASE("measure: programs that grow meanwhile are named as a cause") {
   FakeDevice device(Bytes(80 * kGiB), Bytes(2 * kMiB));
   device.others_grow = Bytes(32 * kMiB);
   Measured out;
@@ -188,7 +188,7 @@ TEST_CASE("measure: the share of one GPU of several") {
   CHECK(out.seen.gpu == 0);
 }
 
-TEST_CASE("measure: the largest context is the one that allocates") {
+TEST_CASE("measure: the largest context is the largest that can be allocated") {
   FakeDevice device(Bytes(16 * kGiB), Bytes(2 * kMiB));
   Measured out;
   MeasureOptions options;
@@ -246,7 +246,7 @@ TEST_CASE("measure: an interruption frees everything") {
   CHECK(device.frees == device.allocations);
 }
 
-TEST_CASE("measure: progress goes from nothing to all") {
+TEST_CASE("measure: progress goes from 0 to 100 %") {
   FakeDevice device(Bytes(80 * kGiB), Bytes(2 * kMiB));
   Measured out;
   std::vector<std::string> steps;
@@ -259,7 +259,7 @@ TEST_CASE("measure: progress goes from nothing to all") {
   CHECK(std::find(steps.begin(), steps.end(), "checking") != steps.end());
 }
 
-TEST_CASE("measure: what it finds out about the GPU") {
+TEST_CASE("measure: the GPU's description") {
   FakeDevice device(Bytes(80 * kGiB), Bytes(2 * kMiB));
   Measured out;
   Request request = tokens(32768);

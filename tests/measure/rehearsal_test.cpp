@@ -59,7 +59,7 @@ TEST_CASE("rehearsal: vLLM's start on a GPU of 80 GiB, in PyTorch's segments") {
   CHECK(device.live() == 0);
 }
 
-TEST_CASE("rehearsal: llama.cpp takes a buffer of each kind, and the load's cache") {
+TEST_CASE("rehearsal: llama.cpp allocates a buffer of each kind, and the cache") {
   FakeDevice device(Bytes(80 * kGiB), kGranule);
   const auto seen = rehearsed(device, "llama.cpp", 80);
   REQUIRE(seen);
@@ -70,7 +70,7 @@ TEST_CASE("rehearsal: llama.cpp takes a buffer of each kind, and the load's cach
   CHECK(device.live() == 0);
 }
 
-TEST_CASE("rehearsal: if another program uses memory it fails, and names the block") {
+TEST_CASE("rehearsal: if another program uses memory, it fails and names the block") {
   FakeDevice device(Bytes(80 * kGiB), kGranule);
   device.others = Bytes(20 * kGiB);
   const auto seen = rehearsed(device, "vllm", 80);
@@ -85,7 +85,7 @@ TEST_CASE("rehearsal: if another program uses memory it fails, and names the blo
   CHECK(device.live() == 0);
 }
 
-TEST_CASE("rehearsal: what would fit within the margin of others is not taken") {
+TEST_CASE("rehearsal: the margin for other programs is not allocated") {
   FakeDevice plenty(Bytes(80 * kGiB), kGranule);
   const auto whole = rehearsed(plenty, "transformers", 80);
   REQUIRE(whole);
@@ -99,7 +99,7 @@ TEST_CASE("rehearsal: what would fit within the margin of others is not taken") 
   CHECK(device.live() == 0);
 }
 
-TEST_CASE("rehearsal: a driver that refuses is quoted, and everything is freed") {
+TEST_CASE("rehearsal: a driver's error is quoted, and everything is freed") {
   FakeDevice device(Bytes(80 * kGiB), kGranule);
   device.fail_at_allocation = 3;
   const auto seen = rehearsed(device, "transformers", 80);

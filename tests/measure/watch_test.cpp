@@ -100,7 +100,7 @@ TEST_CASE("watch: each stage of a start takes what it was given") {
   CHECK(start.seen.log_file.empty());
 }
 
-TEST_CASE("watch: for an engine that dies the report has its exit code and its log") {
+TEST_CASE("watch: if the engine dies, the report has its exit code and its log") {
   const auto counter = host_counter();
   const WatchedStart start = watch_start(start_of({"32", "32", "die"}), *counter);
   CHECK(start.seen.status == WatchStatus::kDied);
@@ -112,7 +112,7 @@ TEST_CASE("watch: for an engine that dies the report has its exit code and its l
   CHECK(tells);
 }
 
-TEST_CASE("watch: what cannot be started or joined is refused, and Ctrl-C ends the engine") {
+TEST_CASE("watch: a program that cannot be started or joined is refused, and Ctrl-C ends the engine") {
   const auto counter = host_counter();
   WatchOptions options = start_of({});
   options.command = {"/no/such/engine"};
@@ -129,7 +129,7 @@ TEST_CASE("watch: what cannot be started or joined is refused, and Ctrl-C ends t
   CHECK(process_tree(static_cast<pid_t>(pid)).empty());
 }
 
-TEST_CASE("watch: an engine that is kept goes on, and can be joined") {
+TEST_CASE("watch: with --keep the engine goes on, and can be joined") {
   const auto counter = host_counter();
   WatchOptions options = start_of({"48", "16"});
   options.keeps_engine = true;
@@ -146,7 +146,7 @@ TEST_CASE("watch: an engine that is kept goes on, and can be joined") {
   std::filesystem::remove(start.seen.log_file);
 }
 
-TEST_CASE("watch: an engine that prints no line that is known is not waited for for ever") {
+TEST_CASE("watch: the wait for an engine that prints no known line ends") {
   const auto counter = host_counter();
   WatchOptions options = start_of({"16", "16", "mute"});
   options.quiet = 1;
@@ -156,7 +156,7 @@ TEST_CASE("watch: an engine that prints no line that is known is not waited for 
   CHECK(start.seen.remarks[0].find("did not change for 1 s") != std::string::npos);
 }
 
-TEST_CASE("watch: an engine ends with kvplan, however that ends, unless --keep is given") {
+TEST_CASE("watch: an engine ends when kvplan ends for any reason, unless --keep is given") {
   for (const bool keeps : {false, true}) {
     const TemporaryFolder folder;
     const std::string place = folder.path() + "/pid";
@@ -204,7 +204,7 @@ pid_t number_in(const std::string& path) {
   return out;
 }
 
-TEST_CASE("watch: what an engine left behind is ended with it, or when kvplan is killed") {
+TEST_CASE("watch: processes that an engine started end with it, or when kvplan is killed") {
   for (const bool is_killed : {false, true}) {
     CAPTURE(is_killed);
     const TemporaryFolder folder;
@@ -247,7 +247,7 @@ TEST_CASE("watch: memory of a process that left the engine's tree counts") {
   CHECK(is_about(static_cast<std::int64_t>(start.seen.peak.count()), 96 + 64));
 }
 
-TEST_CASE("watch: an engine's end is seen where SIGCHLD was ignored") {
+TEST_CASE("watch: an engine's end is noticed even if SIGCHLD was ignored") {
   std::signal(SIGCHLD, SIG_IGN);
   const auto counter = host_counter();
   WatchOptions options = start_of({});
@@ -260,7 +260,7 @@ TEST_CASE("watch: an engine's end is seen where SIGCHLD was ignored") {
   std::filesystem::remove(start.seen.log_file);
 }
 
-TEST_CASE("watch: where the engine goes on after Ctrl-C its log stays") {
+TEST_CASE("watch: if the engine goes on after Ctrl-C, its log is kept") {
   const auto counter = host_counter();
   WatchOptions options = start_of({"16", "16"});
   options.keeps_engine = true;
@@ -346,7 +346,7 @@ TEST_CASE("watch: lines of real logs end the stages") {
   CHECK_FALSE(stage_ended_by("vllm", "INFO: 127.0.0.1 - GET /health").has_value());
 }
 
-TEST_CASE("watch: a start is judged by what was planned") {
+TEST_CASE("watch: a start is compared with the plan") {
   WatchReport report;
   GpuMemory gpu;
   gpu.lines.push_back(exact_line(Section::kWeights, "weights", Bytes(1000 * kMiB), "", ""));

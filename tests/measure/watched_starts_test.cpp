@@ -67,7 +67,7 @@ const WatchedLine* line_of(const WatchReport& report, StartStage stage) {
   return nullptr;
 }
 
-TEST_CASE("watched starts: what real engines took is what is planned for them") {
+TEST_CASE("watched starts: plans match the memory that real engines used") {
   std::ifstream file(KVPLAN_SOURCE_DIR "/testdata/measured/starts/host.jsonl");
   std::string text;
   std::size_t starts = 0;

@@ -149,7 +149,7 @@ TEST_CASE("what a family was checked against") {
     }
 }
 
-TEST_CASE("a family that was not compared with anything says so") {
+TEST_CASE("a family without a comparison says so") {
   const auto codes = [](std::string_view type) {
     const ModelSpec model = read_config(
         R"({"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":2,"intermediate_size":128,"vocab_size":100,)"

@@ -63,7 +63,7 @@ TEST_CASE("class defaults: the first line names the release, the others are sort
 }
 
 // The harness had each class write its default config, which is a second way to the same numbers.
-TEST_CASE("class defaults: what the classes wrote when they were run") {
+TEST_CASE("class defaults: the table equals the classes' output") {
   const std::map<std::string, Defaults> known = rows();
   std::size_t compared = 0;
   for (const conformance::Json& line : conformance::read_lines(kExecuted)) {

@@ -57,7 +57,7 @@ TEST_CASE("decoders whose blocks differ from a Llama's in a few tensors") {
 }
 
 // Text models: totals from the Hub if they are plain numbers, otherwise sums over the tensors in vLLM's modelling code.
-TEST_CASE("decoders that are another's with a key or a norm of their own") {
+TEST_CASE("decoders that equal another one, except for a key or a norm") {
   constexpr Exact kRows[] = {
       {"LLaDA-8B: OLMo's names for a Llama",
        R"({"model_type":"llada","d_model":4096,"n_heads":32,"n_kv_heads":32,"n_layers":32,"mlp_ratio":4,
@@ -154,7 +154,7 @@ TEST_CASE("decoders that are another's with a key or a norm of their own") {
 }
 
 // Old files leave out what equals their class: the word embedding still exists.
-TEST_CASE("encoders without a vocab_size have their class's") {
+TEST_CASE("encoders without a vocab_size have the one of their class") {
   struct Row {
     std::string_view model_type;
     std::uint64_t words;
@@ -176,7 +176,7 @@ TEST_CASE("encoders without a vocab_size have their class's") {
 }
 
 // The first seven are totals of files on the Hub, the others come from transformers' constructors.
-TEST_CASE("towers and projectors of models that look and listen") {
+TEST_CASE("towers and projectors of models for images and sound") {
   constexpr Exact kRows[] = {
       {"Intern-S1-mini: InternViT before a Qwen3",
        R"({"model_type":"interns1","text_config":{"model_type":"qwen3","hidden_size":4096,"intermediate_size":12288,

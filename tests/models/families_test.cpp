@@ -157,7 +157,7 @@ const std::vector<Example> kExamples{
 
 }  // namespace
 
-TEST_CASE("families with their own spelling of keys keep what their code keeps") {
+TEST_CASE("families with their own keys have the cache of their code") {
   for (const Example& row : kExamples) {
     CAPTURE(row.name);
     CAPTURE(row.source);
@@ -192,7 +192,7 @@ TEST_CASE("classes that make the list of their layers") {
   }
 }
 
-TEST_CASE("attention_type names a kind outright") {
+TEST_CASE("attention_type names a kind directly") {
   const std::string shape =
       R"("hidden_size":4096,"num_hidden_layers":4,"num_attention_heads":32,"max_position_embeddings":32768})";
   struct Kind {
@@ -227,7 +227,7 @@ TEST_CASE("attention_type names a kind outright") {
   }
 }
 
-TEST_CASE("a known class listens to attention_type where nothing contradicts it") {
+TEST_CASE("a known class follows attention_type if nothing contradicts it") {
   const std::string shape =
       R"("hidden_size":4096,"num_hidden_layers":4,"num_attention_heads":32,"max_position_embeddings":32768})";
   const auto kind = [&](std::string_view fields) {
@@ -241,7 +241,7 @@ TEST_CASE("a known class listens to attention_type where nothing contradicts it"
   CHECK(kind(R"("model_type":"deepseek_v3","attention_type":"mha")") == "mla");
 }
 
-TEST_CASE("a config's names are words when they are printed") {
+TEST_CASE("names from a config are printed as plain words") {
   const ModelSpec model = read_config(
       "{\"model_type\":\"llama\",\"architectures\":[\"X\\n::error::\\u001b[31m<script>\\u0000\"],\"hidden_size\":1024,"
       "\"num_hidden_layers\":4,\"num_attention_heads\":16}",
@@ -249,7 +249,7 @@ TEST_CASE("a config's names are words when they are printed") {
   CHECK(model.architecture == "X???error????31m?script??");
 }
 
-TEST_CASE("Nanbeige's loops have caches of their own; Grok-2 calls itself git") {
+TEST_CASE("Nanbeige's loops have separate caches; Grok-2's type is git") {
   const ModelSpec looped = read_config(
       R"({"model_type":"nanbeige","hidden_size":3072,"intermediate_size":10752,"num_hidden_layers":22,
           "num_attention_heads":48,"num_key_value_heads":8,"head_dim":128,"num_loops":2,"vocab_size":166144})",
@@ -289,7 +289,7 @@ TEST_CASE("GLM-5.3-Flash's latents have no rotary part, and its KDA's heads may 
 
 // Logged by SGLang at TP 2, where each rank has half of the heads: 12,288 B per token and 57,729,024 B per slot of
 // states.
-TEST_CASE("Qwen3.8-Flash-Next keeps what Qwen3.5 keeps, an index key for four tokens and n-grams") {
+TEST_CASE("Qwen3.8-Flash-Next has the cache of Qwen3.5, an index key for every four tokens, and n-grams") {
   const std::string text =
       R"("num_hidden_layers":48,"num_attention_heads":24,"num_key_value_heads":2,"head_dim":256,"hidden_size":2560,
          "linear_num_key_heads":16,"linear_num_value_heads":48,"linear_key_head_dim":128,"linear_value_head_dim":128,

@@ -151,7 +151,7 @@ TEST_CASE("layers of a GGUF may differ: deci, openelm") {
                                 .u32(".attention.value_length", 64))) == 2 * (3 + 4) * 64);
 }
 
-TEST_CASE("windows follow the pattern of the architecture unless the file lists them") {
+TEST_CASE("windows follow the architecture's pattern unless the file lists them") {
   const auto windows = [](const GgufWriter& writer) { return count_of(read(writer), "sliding_window"); };
   const auto with = [](std::string_view name, std::uint32_t layers) {
     return attending(name, layers, 4096, 32, 8, 128).u32(".attention.sliding_window", 512);
@@ -198,7 +198,7 @@ TEST_CASE("Gemma 3n keeps 20 caches of 35 layers") {
   CHECK(std::get<Shared>(model.layers[34].mixers[0]).source_layer == 19);
 }
 
-TEST_CASE("MTP layers are no part of a GGUF's layers") {
+TEST_CASE("MTP layers are not counted in a GGUF's layers") {
   const ModelSpec model = read(attending("glm4moe", 47, 4096, 96, 8, 128).u32(".nextn_predict_layers", 1));
   CHECK(model.layers.size() == 46);
   CHECK(model.num_nextn_layers == 1);
@@ -216,7 +216,7 @@ Cache cache(const ModelSpec& model, const std::string& engine) {
 }
 
 // Engines treat a GGUF like the model's config.json.
-TEST_CASE("engines plan a GGUF as its config.json, and llama.cpp as it runs the file") {
+TEST_CASE("engines plan a GGUF like its config.json, llama.cpp as it runs the file") {
   const auto near = [](double gib) { return doctest::Approx(gib).epsilon(0.0005); };
   // 32 layers of 2 x 8 x 128 numbers in 16 bits are 128 KiB per token: a window takes 0.5 GiB, the whole context 4 GiB.
   // vLLM keeps a chunk of 16384 tokens in addition to the window; llama.cpp has no windows for llama.
@@ -234,7 +234,7 @@ TEST_CASE("engines plan a GGUF as its config.json, and llama.cpp as it runs the 
   CHECK(cache(oss, "sglang").reserved == near(1.350));
 }
 
-TEST_CASE("a latent is cached where the file was converted with it") {
+TEST_CASE("a latent is cached if the file was converted with it") {
   CHECK(token_elements(read(latent("deepseek2", 61))) == 61 * 576);
   // 2160 MiB at 8192 tokens: a file of DeepSeek-V2-Lite from before GGUFs had keys for latents.
   const ModelSpec old = read(base("deepseek2", 27, 2048)
@@ -379,7 +379,7 @@ TEST_CASE("lightning attention of MiniMax-01 is on seven of eight layers") {
   CHECK(state_mib(model) == doctest::Approx(70 * 4.0));  // 64 heads of 128 x 128 float32 are 4 MiB
 }
 
-TEST_CASE("encoders keep nothing, and T5 its source") {
+TEST_CASE("encoders have no cache, T5 one for its source") {
   CHECK(model_attention(read(attending("bert", 12, 768, 12, 0))) == "none");
   const ModelSpec t5 = read(attending("t5", 12, 768, 12, 0, 64).u32(".decoder_block_count", 6));
   CHECK(count_of(t5, "cross") == 6);
@@ -401,7 +401,7 @@ TEST_CASE("an unknown architecture is planned from its common fields, or refused
         Exit::kUnknownArchitecture);
 }
 
-TEST_CASE("a GGUF whose counts cannot be is refused with the key") {
+TEST_CASE("a GGUF with impossible counts is refused, with the key") {
   std::string line;
   const auto names = [&](const GgufWriter& writer, std::string_view key) {
     CHECK(refusal(writer, &line) == Exit::kBadInput);

@@ -70,7 +70,7 @@ TEST_CASE("one pattern, a dozen spellings") {
   }
 }
 
-TEST_CASE("patterns that are wrong are refused") {
+TEST_CASE("wrong patterns are refused") {
   const auto exit_of = [](const char* text) {
     try {
       layer_labels(Fields::parse(text), 4, {});

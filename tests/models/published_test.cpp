@@ -195,7 +195,7 @@ constexpr Inline kInline[] = {
      149014272},
 };
 
-TEST_CASE("published totals that a few fields give") {
+TEST_CASE("published totals from a few fields") {
   for (const Inline& row : kInline) {
     CAPTURE(row.name);
     const Parameters parameters = count_parameters(parse_model(row.config));
@@ -206,7 +206,7 @@ TEST_CASE("published totals that a few fields give") {
 
 // ERNIE-4.5-VL's own config: lists of two, for words and for pictures. 28 layers: 64 experts of 1536 and 64 of 512, a
 // router and its bias for each, two shared experts; the first layer is dense.
-TEST_CASE("two sorts of experts") {
+TEST_CASE("two kinds of experts") {
   const ModelSpec model = parse_model(
       R"({"model_type":"ernie4_5_moe_vl","hidden_size":2560,"intermediate_size":12288,"num_attention_heads":20,
           "num_key_value_heads":4,"num_hidden_layers":28,"vocab_size":103424,"tie_word_embeddings":true,

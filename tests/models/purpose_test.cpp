@@ -18,7 +18,7 @@ std::string config(const std::string& architecture, const std::string& more = ""
          more + "}";
 }
 
-TEST_CASE("attention both ways keeps no cache") {
+TEST_CASE("attention in both directions has no cache") {
   // 28 layers x 2 heads x 128 x 2 x 2 bytes, if each token only sees earlier ones.
   CHECK(figures(parse_model(config("Qwen2ForCausalLM")), 1000, k16Bit).per_token == 28672);
   // gte-Qwen2: vLLM makes its layers AttentionType.ENCODER_ONLY, which get no KV cache spec (models/qwen2.py).

@@ -208,7 +208,7 @@ TEST_CASE("spellings, class defaults and rarer families") {
   }
 }
 
-TEST_CASE("a config that names a kind outright") {
+TEST_CASE("a config that names a kind directly") {
   const std::string plain =
       R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 80, "num_attention_heads": 64,
           "num_key_value_heads": 8, "head_dim": 128, "max_position_embeddings": 131072, "torch_dtype": "bfloat16")";
@@ -308,7 +308,7 @@ TEST_CASE("a list of layers that names one beyond the last is a warning") {
   CHECK(warns(parse_model(linear("[5]")), "layers_beyond"));
 }
 
-TEST_CASE("an algorithm of an unknown name beside the config is a quantization all the same") {
+TEST_CASE("an algorithm with an unknown name beside the config counts as a quantization") {
   const std::string llama =
       R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 2, "num_attention_heads": 32,
           "vocab_size": 1000, "torch_dtype": "bfloat16"})";
@@ -335,14 +335,14 @@ TEST_CASE("quantized weights without a kernel are refused, and one name may repl
   CHECK_THROWS_AS(parse_model(config(R"({"num_bits": 4})", R"(, "ignore": 5)")), Error);
 }
 
-TEST_CASE("a vision tower is named and costs nothing") {
+TEST_CASE("a vision tower is named and has no cache") {
   const ModelSpec model = test_model("qwen3.5-27b");
   REQUIRE(model.towers.size() == 1);
   CHECK(model.towers[0].what == TowerKind::kVision);
   CHECK(model.towers[0].num_layers == 27);
 }
 
-TEST_CASE("what was read is written down, with where it came from") {
+TEST_CASE("the keys that were read are recorded, with their source") {
   const ModelSpec model =
       parse_model(R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024})");
   const auto origin = [&](const std::string& key) {

@@ -85,7 +85,7 @@ TEST_CASE("rotary tables: as vLLM keeps them") {
   }
 }
 
-TEST_CASE("rotary tables: M-RoPE is marked, and an indexer has a table of its own") {
+TEST_CASE("rotary tables: M-RoPE is marked, and an indexer has its own table") {
   const ModelSpec video = read_config(
       R"({"model_type": "qwen2_vl", "num_hidden_layers": 2, "hidden_size": 3584, "num_attention_heads": 28,
           "num_key_value_heads": 4, "max_position_embeddings": 32768, "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]}})",

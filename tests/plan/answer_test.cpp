@@ -46,7 +46,7 @@ Plan complete_plan(const char* model, Request request) {
   return plan;
 }
 
-TEST_CASE("vLLM starts where one sequence fits, and llama.cpp where all do") {
+TEST_CASE("vLLM starts if one sequence fits, llama.cpp only if all fit") {
   // Llama-3.1-8B: 4 GiB of cache for 32,768 tokens; 16 sequences are 64 GiB.
   Request request = request_for("vllm", 32768);
   request.card.gpu = &parse_gpu("rtx-4090");
@@ -70,7 +70,7 @@ TEST_CASE("vLLM starts where one sequence fits, and llama.cpp where all do") {
   CHECK_FALSE(complete_plan("llama-3.1-8b", request).verdict.starts);
 }
 
-TEST_CASE("what makes it fit does, and gives up the least first") {
+TEST_CASE("each remedy makes the plan fit, and those that give up the least come first") {
   Request request = request_for("vllm", 32768);
   request.card.memory = Bytes(24 * kGiB);
   request.num_seqs = 2;

@@ -93,7 +93,7 @@ TEST_CASE("calibrate: another GPU's figures change nothing") {
   CHECK(make_plan(model, size).calibrated.empty());
 }
 
-TEST_CASE("calibrate: an engine's figures want its release, a model's also the model") {
+TEST_CASE("calibrate: an engine's figures apply to its release, a model's also only to the model") {
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request = on("h100-80gb", "vllm", {});
   CalibrationRecord log = record_of("h100-80gb", "vllm", "log");
@@ -127,7 +127,7 @@ TEST_CASE("calibrate: an engine's figures want its release, a model's also the m
   CHECK(make_plan(model, ranks).calibrated.empty());
 }
 
-TEST_CASE("calibrate: graphs that an older vLLM takes beside its budget leave the budget as it is") {
+TEST_CASE("calibrate: graphs outside an older vLLM's budget do not change the budget") {
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request = on("h100-80gb", "vllm", {});
   request.engine_version = "0.10";
@@ -181,7 +181,7 @@ TEST_CASE("calibrate: a start-up log gives activations, graphs and memory outsid
 }
 
 // Qwen3-0.6B's blocks are 16 tokens of 28 layers: 1,835,008 bytes; these hold some 24 tokens in twice the bytes.
-TEST_CASE("calibrate: what kvplan verify heard of weights and blocks") {
+TEST_CASE("calibrate: weights and blocks from kvplan verify") {
   const ModelSpec model = test_model("qwen3-0.6b");
   Request request = on("h100-80gb", "vllm", {});
   request.engine_version = "0.99.0";

@@ -248,7 +248,7 @@ TEST_CASE("models: lists and searches") {
   CHECK(none.out.empty());
 }
 
-TEST_CASE("pick: what runs on a GPU, in the documented order, within a second") {
+TEST_CASE("pick: the models that run on a GPU, in the documented order, within a second") {
   const Run run = offline({"pick", "--gpu", "rtx-3060", "--host-memory", "32GiB", "--max-model-len", "16k", "--json"});
   CAPTURE(run.err);
   CHECK(run.exit == 0);

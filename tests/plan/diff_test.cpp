@@ -48,7 +48,7 @@ TEST_CASE("diff: KV heads 8 -> 32 are 1.5 GiB at 4,096 tokens of Llama-2-7B's sh
   CHECK(too_much({std::nullopt, 1.0}));
 }
 
-TEST_CASE("diff: of an object the member that changed is named, of a long list the place") {
+TEST_CASE("diff: a change in an object is shown by its member, one in a long list by its position") {
   const auto digest = [](std::string_view bits, std::string_view last) {
     std::string text = plan_text("8");
     const std::string mark = "\"config\": [";
@@ -70,7 +70,7 @@ TEST_CASE("diff: of an object the member that changed is named, of a long list t
   CHECK(diff.values[1].after == "...sliding_attention\",\"full_attention\"]");
 }
 
-TEST_CASE("diff: an object of more members than facts are read is one fact") {
+TEST_CASE("diff: an object with more members than the limit of facts is one fact") {
   const auto facts = [](int members) {
     std::string text = plan_text("8");
     const std::string mark = "\"config\": [";
@@ -84,7 +84,7 @@ TEST_CASE("diff: an object of more members than facts are read is one fact") {
   CHECK(facts(10'001) == 1 + others);
 }
 
-TEST_CASE("diff: a plan against itself changed nothing") {
+TEST_CASE("diff: a plan compared with itself has no changes") {
   const PlanDiff diff =
       diff_plans(parse_plan(plan_text("8"), "old"), parse_plan(plan_text("8"), "new"), {Bytes(0), 0.0});
   CHECK(diff.values.empty());
@@ -92,7 +92,7 @@ TEST_CASE("diff: a plan against itself changed nothing") {
   CHECK_FALSE(diff.is_too_much);
 }
 
-TEST_CASE("diff: what only one release writes of a request is no change") {
+TEST_CASE("diff: a field of a request that only one release writes is not a change") {
   PlanDigest before;
   PlanDigest after;
   before.request = {{"engine", "vllm"}, {"num_seqs", "1"}, {"gone", "3"}};
@@ -104,7 +104,7 @@ TEST_CASE("diff: what only one release writes of a request is no change") {
   CHECK(diff.values.front().after == "2");
 }
 
-TEST_CASE("diff: the time grows with the facts, and not with their square") {
+TEST_CASE("diff: the time grows linearly with the facts") {
   constexpr int kFacts = 200000;
   PlanDigest before;
   PlanDigest after;
@@ -121,7 +121,7 @@ TEST_CASE("diff: the time grows with the facts, and not with their square") {
   CHECK(diff.values[2].key == "key 200000");
 }
 
-TEST_CASE("diff: an object of many keys is read in time in line with them, in the order of the file") {
+TEST_CASE("diff: reading an object takes time in proportion to its keys, and keeps the file's order") {
   std::string text = plan_text("8");
   // The largest number of keys that an unprinted object of a plan may have, and of options that kvplan accepts.
   const auto add_keys = [&](const std::string& object, int count) {
@@ -145,7 +145,7 @@ TEST_CASE("diff: a file of many small objects is refused at once") {
   CHECK_THROWS_AS(parse_plan(text + "]}", "x"), Error);
 }
 
-TEST_CASE("diff: what is no plan is refused") {
+TEST_CASE("diff: a file that is not a plan is refused") {
   for (const char* text : {"", "{}", "[]", "hello", R"({"schema_version":2})", R"({"schema_version":1})",
                            R"({"schema_version":1,"plans":[]})", R"({"schema_version":"1"})"}) {
     CAPTURE(text);

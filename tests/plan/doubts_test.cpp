@@ -68,7 +68,7 @@ TEST_CASE("doubts: an error that moves memory by more than 1 % leaves no verdict
   CHECK(codes(kPools, request_for("logical", 4096)).empty());
 }
 
-TEST_CASE("doubts: a refusal stays, whatever the memory is") {
+TEST_CASE("doubts: a refusal stays a refusal with any memory") {
   Request request = on_h200("sglang");
   request.card.gpu = &parse_gpu("v100-32gb");
   const VerdictReport refused = verdict(kPools, request);
@@ -77,7 +77,7 @@ TEST_CASE("doubts: a refusal stays, whatever the memory is") {
   CHECK(refused.no_verdict.empty());
 }
 
-TEST_CASE("doubts: searches take unknown for not fitting") {
+TEST_CASE("doubts: searches treat unknown as not fitting") {
   const ModelSpec model = parse_model(kPools);
   CHECK(longest_that_fits(model, on_h200("sglang")) == 0);
   CHECK(fit_model(model, on_h200("sglang")).rows.empty());

@@ -64,7 +64,7 @@ TEST_CASE("fit is the exact inverse of the plan") {
 }
 
 // Prefills, compute buffers and scores grow with the load, so each load has its own budget.
-TEST_CASE("a plan's capacity is what plans of that length and number of sequences fit") {
+TEST_CASE("plans with a plan's capacity, in length or sequences, fit") {
   for (const char* name : {"llama-3.1-8b", "lfm2-1.2b", "mamba-2.8b", "t5-large"}) {
     const ModelSpec model = load_model(std::string(KVPLAN_SOURCE_DIR "/testdata/configs/") + name + ".json", {});
     for (const Engine& engine : engines()) {

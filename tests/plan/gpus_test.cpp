@@ -112,7 +112,7 @@ TEST_CASE("gpus: names as people and drivers write them") {
   CHECK(find_gpu("---") == nullptr);
 }
 
-TEST_CASE("gpus: an unknown name brings the nearest") {
+TEST_CASE("gpus: the error for an unknown name has the nearest name") {
   try {
     parse_gpu("h1000\n");
     FAIL("found");

@@ -13,7 +13,7 @@
 namespace kvplan {
 namespace {
 
-TEST_CASE("grid: a cell is the plan's verdict and fit's longest context") {
+TEST_CASE("grid: a cell has the plan's verdict and the longest context of fit") {
   const std::vector<const Gpu*> cards{find_gpu("rtx-3060"), find_gpu("rtx-4090"), find_gpu("h100-80gb")};
   for (const char* name : {"llama-3.1-8b", "gpt-oss-20b", "falcon-h1-1.5b"}) {
     const ModelSpec model = test_model(name);
@@ -48,7 +48,7 @@ TEST_CASE("grid: a cell is the plan's verdict and fit's longest context") {
   }
 }
 
-TEST_CASE("grid: what an engine refuses is a row of its own") {
+TEST_CASE("grid: a model that an engine refuses has a separate row") {
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request;
   request.cache_type_k = request.cache_type_v = Dtype::kQ8_0;
@@ -62,7 +62,7 @@ TEST_CASE("grid: what an engine refuses is a row of its own") {
   CHECK(worst_of(grid) == Exit::kBadInput);
 }
 
-TEST_CASE("grid: plans of a shared cache equal plans of their own") {
+TEST_CASE("grid: plans with a shared cache equal separate plans") {
   const ModelSpec model = test_model("deepseek-v3");
   PlanCache cache(model);
   for (const Engine& engine : engines()) {

@@ -23,7 +23,7 @@ Request deepseek(std::uint64_t gpus, std::uint64_t seqs) {
   return request;
 }
 
-TEST_CASE("layouts: what many sequences of an MLA model need is copies, not tensor parallelism") {
+TEST_CASE("layouts: many sequences of an MLA model need copies, not tensor parallelism") {
   // 70,272 B per token, 64 sequences of 16,384 tokens: each of 8 tensor parallel ranks stores all of it, each of 8
   // copies an eighth.
   const std::uint64_t all = 70272ULL * 16384 * 64;
@@ -69,7 +69,7 @@ TEST_CASE("layouts: the common ones, each with all GPUs, and none twice") {
   }
 }
 
-TEST_CASE("layouts: GPUs are counted as they are rented") {
+TEST_CASE("layouts: the numbers of GPUs are those that people rent") {
   const ModelSpec model = test_model("deepseek-v3");
   Request request;
   request.engine = engine_named("vllm");
@@ -129,7 +129,7 @@ TEST_CASE("layouts: a request never fits fewer GPUs than its lower bound") {
   CHECK(bounded > 10);  // a bound of 1 would mean nothing
 }
 
-TEST_CASE("reserve: what is kept free is not part of the budget, and capacity keeps nothing free") {
+TEST_CASE("reserve: the reserve is not part of the budget, and capacities are without a reserve") {
   const ModelSpec model = test_model("llama-3.1-8b");
   for (const char* engine : {"logical", "vllm", "llama.cpp", "sglang", "transformers"}) {
     CAPTURE(engine);
@@ -177,7 +177,7 @@ TEST_CASE("users: copies of a layout serve them all, and one copy less does not"
   }
 }
 
-TEST_CASE("users: the GPUs that serve them are the answer, and --gpu-count is judged as it is") {
+TEST_CASE("users: the answer is a number of GPUs; with --gpu-count, the verdict is about that number") {
   // 100 x 4,096 tokens of 131,072 B are 50 GiB, and the weights are at least 15 GiB. 3 x 21.63 GiB are less.
   const ModelSpec model = test_model("llama-3.1-8b");
   Request request;
@@ -282,7 +282,7 @@ TEST_CASE("users: fit names the layouts that fit the given lengths") {
   }
 }
 
-TEST_CASE("users: llama.cpp's slots share one pool of what was stated") {
+TEST_CASE("users: llama.cpp's slots share one pool of the stated lengths") {
   // 8 x 4,096 tokens of 131,072 B are 4 GiB, next to 14 GiB of weights. 8 slots of the model's 131,072 tokens would be
   // 128 GiB.
   const ModelSpec model = test_model("llama-3.1-8b");
@@ -332,7 +332,7 @@ TEST_CASE("one GPU, several models: the fractions add up to at most the GPU") {
   CHECK(share_card({{&large, request}, {&large, further_request(large, request)}}).status == Verdict::kDoesNotFit);
 }
 
-TEST_CASE("one GPU, engines that sleep: each takes what the others leave free") {
+TEST_CASE("one GPU, engines that sleep: each uses the memory that the others leave free") {
   const ModelSpec large = test_model("llama-3.1-8b");
   Request request;
   request.engine = engine_named("vllm");

@@ -80,7 +80,7 @@ TEST_CASE("The memory left on a GPU is as uncertain as the parts that use the re
   CHECK(h100["tokens_high"] >= 444500);
 }
 
-TEST_CASE("Memory that the processor shares: a note, and a part for the host") {
+TEST_CASE("Memory that CPU and GPU share: a note, and a part for the host") {
   const Json spark = plan("llama-3.1-8b", {"--engine", "vllm", "--gpu", "dgx-spark-128gb", "--max-model-len", "8k"});
   bool told = false;
   for (const Json& note : spark["notes"]) told = told || note["code"] == "unified_memory";
@@ -257,7 +257,7 @@ TEST_CASE("Caches in host memory: offloaded, swap space of V0") {
   CHECK(plan("llama-3.1-8b", {"--engine", "vllm@0.8", "--swap-space", "0"})["host_memory"].is_null());
 }
 
-TEST_CASE("A checkpoint in float32 is loaded in 16 bit where the engine does so") {
+TEST_CASE("A float32 checkpoint is loaded in 16 bit if the engine does so") {
   // 763,857,920 and 2,768,345,600 parameters.
   const auto weights = [](const char* name, const char* engine, std::vector<std::string> more) {
     more.insert(more.end(), {"--engine", engine});
@@ -281,7 +281,7 @@ TEST_CASE("A checkpoint in float32 is loaded in 16 bit where the engine does so"
   CHECK(weights("whisper-medium", "transformers", {}) == 763857920ULL * 4);
 }
 
-TEST_CASE("llama.cpp: encoders of images and sounds are in a file of their own") {
+TEST_CASE("llama.cpp: encoders of images and sounds are in a separate file") {
   const Json out = plan("gemma-3n-e4b", {"--engine", "llama.cpp", "--weights", "q4_k_m", "--max-model-len", "4k"});
   for (const char* word : {"vision tower", "audio encoder", "projector"}) {
     CHECK(line_of(out["memory"][0]["lines"], word).is_null());
@@ -293,7 +293,7 @@ TEST_CASE("llama.cpp: encoders of images and sounds are in a file of their own")
   CHECK(told);
 }
 
-TEST_CASE("llama.cpp: an MTP layer has a place, used or not, for weights as for caches") {
+TEST_CASE("llama.cpp: an MTP layer counts in the placement of weights and caches, used or not") {
   // load_tensors counts it: of 61 + 1 layers and the output, the last two are not in the decoder.
   const Json out =
       plan("deepseek-v3", {"--engine", "llama.cpp", "--weights", "q4_k_m", "-ngl", "2", "--max-model-len", "4k"});
@@ -323,13 +323,13 @@ TEST_CASE("Parts that the config does not determine are split, stored and report
   CHECK(tower["formula"].get<std::string>().find("0 elements") != 0);
 }
 
-TEST_CASE("What any number fits has no figure") {
+TEST_CASE("If any number fits, there is no figure") {
   const Json out = plan("mamba-2.8b", {"--gpu", "rtx-4090", "--max-model-len", "4k"});
   CHECK(out["capacity"]["max_model_len"].is_null());
   CHECK(out["capacity"]["max_num_seqs"] > 0);
 }
 
-TEST_CASE("Where lengths are stated they decide, and not every sequence at full length") {
+TEST_CASE("Stated lengths decide the verdict, not full length for every sequence") {
   // 64 x 128k tokens of 131,072 B are 1,024 GiB. 64 x 2,048 tokens are 16 GiB.
   const std::vector<std::string> asked{
       "testdata/configs/llama-3.1-8b.json", "--engine", "vllm", "--gpu", "h100-80gb", "--num-seqs", "64", "--json"};
@@ -350,7 +350,7 @@ TEST_CASE("Where lengths are stated they decide, and not every sequence at full 
   CHECK(run_program(stated).exit == 1);
 }
 
-TEST_CASE("Where processor and GPU share a memory, both shares must fit it") {
+TEST_CASE("If CPU and GPU share memory, both parts must fit it") {
   // 8 GiB in total, 5.3 of them for the GPU. If a model of 8 GiB is split in two, the GPU's part fits, but the whole
   // model does not.
   const Json out = plan("llama-3.1-8b", {"--engine", "llama.cpp", "--weights", "q8_0", "--gpu", "m1-8gb", "-ngl", "12",
@@ -464,7 +464,7 @@ TEST_CASE("explain shows the floor of a prefill and the bounds") {
 }
 
 // Exact lines stay exact. With a fraction of 3.3 GiB, some lines once had a high end above their bytes.
-TEST_CASE("--cpu-offload-gb leaves exact lines exact, and moves what it says to the byte") {
+TEST_CASE("--cpu-offload-gb keeps exact lines exact, and moves its bytes exactly") {
   const Json all = plan("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "8k"});
   const Json moved = plan("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "8k", "--cpu-offload-gb", "3.3"});
   std::uint64_t before = 0;
@@ -490,7 +490,7 @@ TEST_CASE("a plan beyond 2^63 bytes is an error, not free memory") {
   CHECK(run.err.find("does not fit in 64 bits") != std::string::npos);
 }
 
-TEST_CASE("Markdown names both types of the cache, and one sequence as one") {
+TEST_CASE("Markdown names both types of the cache, and writes one sequence in the singular") {
   const Run run = run_program({"testdata/configs/llama-3.1-8b.json", "--engine", "llama.cpp", "-ctk", "f16", "-ctv",
                                "q4_0", "-c", "8k", "--format", "markdown"});
   CHECK(run.out.find("8,192 tokens x 1 sequence, ") != std::string::npos);

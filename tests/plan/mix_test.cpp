@@ -51,7 +51,7 @@ TEST_CASE("A shared prefix is stored once in whole blocks, and states are not sh
   CHECK(windows.kv_cache.reserved == Bytes((full + 8 * 128) * 24576));
 }
 
-TEST_CASE("Lengths given by their mean apply to every sequence") {
+TEST_CASE("An average length applies to every sequence") {
   const ModelSpec model = test_model("gpt-oss-20b");
   Request request = request_for("transformers", 4096);
   request.num_seqs = 4;
@@ -67,7 +67,9 @@ TEST_CASE("Lengths given by their mean apply to every sequence") {
 }
 
 // In half of the engines this was once an error: contexts below a given length were tried and counted as fitting.
-TEST_CASE("Users of a mean length are placed in every engine, in no context that is shorter or beyond the model's") {
+TEST_CASE(
+    "Every engine plans users with an average length, in a context that is long enough and within the model's "
+    "maximum") {
   const ModelSpec model = test_model("llama-3.1-8b");
   for (const Engine& engine : engines()) {
     CAPTURE(engine.name);
@@ -86,7 +88,7 @@ TEST_CASE("Users of a mean length are placed in every engine, in no context that
   }
 }
 
-TEST_CASE("An engine that needs the memory of one full sequence to start needs it whatever lengths are given") {
+TEST_CASE("An engine that needs memory for one full sequence to start needs it for any given lengths") {
   Request request = request_for("vllm", 131072);
   request.card.gpu = &parse_gpu("rtx-4090");
   request.seq_lens = {Tokens(30720), Tokens(2048), Tokens(2048)};

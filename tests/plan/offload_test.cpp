@@ -37,7 +37,7 @@ double host_bytes(const Json& plan, const std::string& part) {
   return out;
 }
 
-TEST_CASE("fit, partly on the CPU: a longer context with more there, and a type that keeps it on the GPU") {
+TEST_CASE("fit, partly on the CPU: a longer context with more on the CPU, and a type with which all fits the GPU") {
   // Mixtral in 16 bit is 87 GiB; 46.7B parameters at 3.9 bits (q3_k_m) are 21.3 GiB, which an RTX 4090 has room for.
   Request request;
   request.engine = engine_named("llama.cpp");
@@ -61,7 +61,7 @@ TEST_CASE("fit, partly on the CPU: a longer context with more there, and a type 
   CHECK(named_type);
 }
 
-TEST_CASE("host memory is judged where its size is named") {
+TEST_CASE("host memory is judged if its size is given") {
   const Words half{"--engine", "llama.cpp", "--gpu", "rtx-4070-ti-super", "-c", "8192", "-ngl", "17"};
   const auto with = [&](const char* size) {
     Words out = half;
@@ -132,7 +132,7 @@ TEST_CASE("a model that does not fit the GPU starts partly on the CPU, as the en
   CHECK(shorter["request"]["max_model_len"].get<int>() > 4096);
 }
 
-TEST_CASE("options of --fit move what it places") {
+TEST_CASE("options of --fit change the placement") {
   const auto placed_with = [](Words more) {
     more.insert(more.begin(), {"--engine", "llama.cpp", "--gpu", "rtx-3060"});
     return planned(more);
@@ -180,7 +180,7 @@ TEST_CASE("a cache in host memory: how many idle sequences it has space for") {
                 1)["verdict"]["status"] == "does_not_fit");
 }
 
-TEST_CASE("a draft is not dealt as --pp-layer-partition deals the model") {
+TEST_CASE("--pp-layer-partition does not apply to the draft") {
   for (const char* engine : {"vllm", "sglang"}) {
     const Json plan = planned({"--engine", engine, "-pp", "2", "--pp-layer-partition", "12,20", "--draft",
                                "testdata/configs/llama-3.1-8b.json", "--max-model-len", "8k"});
@@ -204,7 +204,7 @@ TEST_CASE("one GPU of several: --split-mode none") {
         "invalid value for main_gpu: 2 (available devices: 2)");
 }
 
-TEST_CASE("more GPUs are counted for the context that is planned") {
+TEST_CASE("the remedy with more GPUs keeps the planned context") {
   // 70B of q4_k_m are 39 GiB; without -c llama.cpp takes 4,096 tokens on a GPU of 24 GB, which are 1.25 GiB.
   const Run run = run_program({"meta-llama/Llama-3.1-70B-Instruct", "--offline", "--engine", "llama.cpp", "-q",
                                "q4_k_m", "--gpu", "rtx-4090", "--json"});
@@ -231,7 +231,7 @@ TEST_CASE("a mixture over different GPUs fills both of them") {
   }
 }
 
-TEST_CASE("ollama places layers as well, and answers in its own words") {
+TEST_CASE("ollama places layers too, and its answers have its own wording") {
   const Words request{"testdata/configs/llama-3.1-8b.json", "--engine", "ollama", "--gpu", "rtx-3060"};
   const Run page = run_program(request);
   CHECK(page.exit == 0);
@@ -248,7 +248,7 @@ TEST_CASE("ollama places layers as well, and answers in its own words") {
   CHECK(total("ollama@0.17") > total("ollama"));
 }
 
-TEST_CASE("weights that a command leaves in main memory are part of the verdict") {
+TEST_CASE("weights that a command keeps in main memory are part of the verdict") {
   const Json plan = planned({"--engine", "vllm", "--gpu", "rtx-4090", "-c", "8192", "--cpu-offload-gb", "4"});
   CHECK(plan["verdict"]["status"] == "partly_on_cpu");
   CHECK(planned({"--engine", "vllm", "--gpu", "rtx-4090", "-c", "8192", "--cpu-offload-gb", "4", "--no-offload"},
@@ -297,7 +297,7 @@ TEST_CASE("the smallest fraction of a GPU that serves the request") {
   CHECK(exit(share - 0.01) == 1);
 }
 
-TEST_CASE("a machine without a GPU is planned by its memory") {
+TEST_CASE("a plan for a machine without a GPU uses its main memory") {
   const Json plan = planned({"--engine", "llama.cpp", "-c", "8192", "--host-memory", "32GiB"});
   CHECK(plan["verdict"]["status"] == "fits");
   CHECK(plan["memory"][0]["total_bytes"] == 0);
@@ -315,7 +315,7 @@ TEST_CASE("a machine without a GPU is planned by its memory") {
   CHECK(page.find("not known") == std::string::npos);
 }
 
-TEST_CASE("a step takes as long as the GPU and the host take one after the other") {
+TEST_CASE("a step takes the GPU's time plus the host's time") {
   const Json plan = planned({"--engine", "llama.cpp", "--gpu", "rtx-4090", "-c", "8192", "-ngl", "17",
                              "--gpu-bandwidth", "1000", "--host-bandwidth", "50"});
   const Json& bounds = plan["bounds"];
@@ -330,7 +330,7 @@ TEST_CASE("a step takes as long as the GPU and the host take one after the other
   CHECK(whole["bounds"]["host_bandwidth_gb_s"].is_null());
 }
 
-TEST_CASE("Apple's working set is taken once, and a laptop stays one") {
+TEST_CASE("Apple's working set is subtracted once, and a laptop still counts as one") {
   // Metal's recommendedMaxWorkingSetSize of 64 GB is three quarters of it: 48 GiB, in mlx-lm as in llama.cpp.
   for (const char* engine : {"mlx", "llama.cpp"}) {
     const Json plan = planned({"--engine", engine, "--gpu", "m3-max-64gb", "-c", "8192"});
@@ -345,7 +345,7 @@ TEST_CASE("Apple's working set is taken once, and a laptop stays one") {
 }
 
 // Every model that was run in llama.cpp's fit, on GPUs of all sizes.
-TEST_CASE("what makes a model fit does, and one step less does not") {
+TEST_CASE("each remedy makes a model fit, and one step less does not") {
   const TemporaryFolder folder;
   std::vector<std::string> files;
   for (const auto& row : conformance::read_lines(conformance::kFolder + "llama.cpp-fit.jsonl"))

@@ -38,7 +38,7 @@ std::string refused(const std::string& config, std::vector<std::string> options)
   return words;
 }
 
-TEST_CASE("vLLM refuses ranks that do not divide heads, and they are planned") {
+TEST_CASE("vLLM refuses ranks that do not divide the heads, and the plan is shown") {
   CHECK(refused("llama-3.1-8b", {"--engine", "vllm", "-tp", "3"}) ==
         "Total number of attention heads (32) must be divisible by tensor parallel size (3)");
   CHECK(has(refused("qwen3.5-27b", {"--engine", "vllm", "-tp", "3"}), "16"));
@@ -54,7 +54,7 @@ TEST_CASE("vLLM refuses a length beyond the model's") {
   CHECK(refused("llama-3.1-8b", {"--engine", "vllm", "--max-model-len", "131072"}).empty());
 }
 
-TEST_CASE("vLLM refuses more sequences than a model with states has blocks, where whole steps are captured") {
+TEST_CASE("vLLM refuses more sequences than a model with states has blocks, if it captures whole steps") {
   // The sentence: vllm-project/vllm#49064.
   std::vector<std::string> options{
       "--engine", "vllm@0.25", "--kv-cache-memory-bytes", "3.86GiB", "--max-model-len", "32768", "--gpu", "h100-80gb"};
@@ -117,7 +117,7 @@ TEST_CASE("SGLang has no kernels of sparse latents before Hopper") {
   CHECK(has(refused("deepseek-v3", {"--engine", "sglang", "--gpu", "a100-80gb"}), "fp8e4nv"));
 }
 
-TEST_CASE("What mlx-lm does not quantize is planned, and refused") {
+TEST_CASE("A model that mlx-lm does not quantize is planned, and refused") {
   const auto quantized = [](const char* config) {
     return refused(config, {"--engine", "mlx", "--kv-cache-dtype", "int4"});
   };
@@ -127,7 +127,7 @@ TEST_CASE("What mlx-lm does not quantize is planned, and refused") {
   CHECK(quantized("llama-3.1-8b").empty());
 }
 
-TEST_CASE("vLLM refuses a model that it has no class for") {
+TEST_CASE("vLLM refuses a model without a class") {
   CHECK(has(refused("rwkv6-1.6b", {"--engine", "vllm"}), "no class"));
 }
 

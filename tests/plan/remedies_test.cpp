@@ -131,7 +131,7 @@ TEST_CASE("remedies: over random plans each fits with the same reserve, and one 
   CHECK(counts > 20);
 }
 
-TEST_CASE("remedies: every layout and length that fit names fits with the same reserve") {
+TEST_CASE("remedies: every layout and length in the answer of fit fits with the same reserve") {
   Dice dice(26);
   int held = 0;
   for (int turn = 0; turn < (kSanitized ? 6 : 24); ++turn) {

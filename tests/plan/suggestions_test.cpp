@@ -163,7 +163,7 @@ TEST_CASE("suggestions: llama.cpp keeps as many layers on the GPU as fit, and mo
   CHECK(offered({"testdata/configs/llama-3.1-8b.json", "--engine", "vllm", "--gpu-memory", "12GiB"}, "-ngl") == -1);
 }
 
-TEST_CASE("suggestions: what loses nothing comes first, and as little of it as is needed") {
+TEST_CASE("suggestions: changes without loss come first, each as small as possible") {
   // SGLang divides its pool between window layers and others. kvplan suggests fewer tokens for the windows and a larger
   // fraction of the GPU before it suggests another type, length or GPU.
   const auto suggestions = [](const Words& command) {
@@ -200,7 +200,7 @@ TEST_CASE("suggestions: what loses nothing comes first, and as little of it as i
   CHECK(named.front()["changes"].contains("--gpu-memory-utilization"));
 }
 
-TEST_CASE("suggestions: llama.cpp's in its own words") {
+TEST_CASE("suggestions: llama.cpp's have its own option names") {
   const Words two{"testdata/configs/mixtral-8x7b.json",
                   "--engine",
                   "llama.cpp@b6900",

@@ -62,7 +62,7 @@ Request any_request(std::mt19937& random, const std::string& engine) {
   return out;
 }
 
-TEST_CASE("the short way to a verdict agrees with the plan, whatever the sizes") {
+TEST_CASE("the quick verdict agrees with the plan for all sizes") {
   std::mt19937 random(20);  // the same run every time
   std::size_t fits = 0;
   std::size_t refused = 0;
@@ -154,7 +154,7 @@ TEST_CASE("graphs captured beside the share need the rest of the GPU") {
   }
 }
 
-TEST_CASE("llama.cpp and ollama run at most 256 sequences, whatever the memory") {
+TEST_CASE("llama.cpp and ollama run at most 256 sequences with any memory") {
   // llama-cparams.h: LLAMA_MAX_SEQ.
   for (const char* engine : {"llama.cpp", "llama.cpp@b6900", "ollama"}) {
     CAPTURE(engine);

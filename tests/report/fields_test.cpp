@@ -78,7 +78,7 @@ TEST_CASE("fields: one table is JSON, schema and CSV") {
   CHECK(of.csv == "degrees,label,doors,best_name,count\n20,'=1+1,,\"\"\"c\"\"\",1\n");
 }
 
-TEST_CASE("fields: a field that is added as a row is in all forms") {
+TEST_CASE("fields: a field that a row adds is in all output formats") {
   FieldRows more = rows();
   more.push_back(Row<Room>(
       "first", [](const Room& room) { return room.shelves.front().size; }, "of the first shelf", column()));
@@ -93,7 +93,7 @@ TEST_CASE("fields: a field that is added as a row is in all forms") {
   CHECK(after.csv == "degrees,label,doors,best_name,count,first\n20,'=1+1,,\"\"\"c\"\"\",1,7\n");
 }
 
-TEST_CASE("fields: a cell is no formula") {
+TEST_CASE("fields: a spreadsheet does not read a cell as a formula") {
   for (const std::string text : {"=1+1", "+1", "-1", "@a"}) CHECK(cell_text(text) == "'" + text);
   for (const std::string text : {"\tb", "\rb"})
     CHECK(cell_text(text) == "?b");  // a formula does not start with a control character
@@ -105,7 +105,7 @@ TEST_CASE("fields: a cell is no formula") {
 }
 
 // If an enumerator had no word, the words after it would be shifted.
-TEST_CASE("fields: the last enumerators have the last words") {
+TEST_CASE("fields: the last enumerators have their words") {
   const auto is_last = [](auto last, std::string_view word) {
     CAPTURE(word);
     CHECK(name(last) == word);

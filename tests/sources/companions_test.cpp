@@ -65,7 +65,7 @@ TEST_CASE("an adapter's directory: the rank of its config, the bytes of its file
   }
 }
 
-TEST_CASE("what is no adapter is an error of one line") {
+TEST_CASE("a file that is not an adapter gives a one-line error") {
   const Folder folder;
   CHECK_THROWS_AS(load_adapter(folder.path.string(), {}), Error);
   CHECK_THROWS_AS(load_adapter((folder.path / "missing").string(), {}), Error);
@@ -86,7 +86,7 @@ std::string refusal_of(const std::string& path) {
   return "";
 }
 
-TEST_CASE("an adapter's rank: what PEFT refuses is refused, what it assumes is assumed") {
+TEST_CASE("an adapter's rank: the same refusals and defaults as in PEFT") {
   const Folder folder;
   const auto with = [&](const std::string& keys) {
     folder.write("adapter_config.json", R"({"peft_type": "LORA", "target_modules": ["q_proj"])" + keys + "}");
@@ -105,7 +105,7 @@ TEST_CASE("an adapter's rank: what PEFT refuses is refused, what it assumes is a
   CHECK(load_adapter(bare.write("mine.safetensors", kPair), {}).rank == 8);
 }
 
-TEST_CASE("an adapter's target_modules, as PEFT takes them") {
+TEST_CASE("an adapter's target_modules, as PEFT reads them") {
   const Folder folder;
   const auto with = [&](const std::string& targets) {
     folder.write("adapter_config.json", R"({"peft_type": "LORA", "r": 8)" + targets + "}");
@@ -177,7 +177,7 @@ TEST_CASE("--speculative-config, as vLLM has it") {
   CHECK_THROWS_AS(parse_speculative_config(R"({"num_speculative_tokens": -1})"), Error);
 }
 
-TEST_CASE("methods by the names that engines have for them") {
+TEST_CASE("methods by their names in the engines") {
   CHECK(find_draft_method("STANDALONE") == DraftMethod::kModel);
   CHECK(find_draft_method("NEXTN") == DraftMethod::kMtp);
   CHECK(find_draft_method("draft-mtp") == DraftMethod::kMtp);

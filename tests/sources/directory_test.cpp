@@ -38,7 +38,7 @@ TEST_CASE("a folder with two models of one type is an error that names them") {
   CHECK(run.err.find("a-Q8_0.gguf") != std::string::npos);
 }
 
-TEST_CASE("whatever is at the path of hf_quant_config.json is read or refused, never ignored") {
+TEST_CASE("anything at the path of hf_quant_config.json is read or refused, never ignored") {
   const TemporaryFolder folder;
   folder.write("config.json",
                R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 2, "num_attention_heads": 32,

@@ -57,7 +57,7 @@ TEST_CASE("hub: redirects that lead nowhere") {
   }
 }
 
-TEST_CASE("hub: servers that do not behave: one line, bounded time and memory, no copy kept") {
+TEST_CASE("hub: faulty servers: one line, limited time and memory, no copy kept") {
   if (!has_curl()) return;
   struct Row {
     std::string what;
@@ -114,7 +114,7 @@ std::string gzipped(const std::string& text) {
          put(~crc, 4) + put(text.size(), 4);
 }
 
-TEST_CASE("hub: a body is gzip, once, or as it is") {
+TEST_CASE("hub: a body is gzip-compressed once, or not at all") {
   if (!has_curl()) return;
   const auto served = [](const std::string& body, const std::vector<std::string>& headers, bool weights = false) {
     Site site;
@@ -153,7 +153,7 @@ TEST_CASE("hub: a body is gzip, once, or as it is") {
   check_refused(served(gzipped("x"), {"Content-Encoding: gzip"}, true), Exit::kHub, "a header that kvplan rejects");
 }
 
-TEST_CASE("hub: weights that a server lies about") {
+TEST_CASE("hub: false sizes of weights from a server") {
   if (!has_curl()) return;
   const std::string file = safetensors(
       R"({"model.embed_tokens.weight": {"dtype": "BF16", "shape": [1000, 64], "data_offsets": [0, 128000]}})", 128000);
@@ -206,7 +206,8 @@ TEST_CASE("hub: two runs at once on one cache") {
   CHECK_FALSE(has(site.all_files(), ".part-"));
 }
 
-TEST_CASE("hub: damage in kvplan's cache is fetched anew, and a cache that cannot be written is no error") {
+TEST_CASE(
+    "hub: a damaged file in kvplan's cache is fetched again, and a cache that cannot be written is not an error") {
   if (!has_curl()) return;
   Site site;
   site.serve("org/large", {{"config.json", with_commit(kConfig)},

@@ -94,7 +94,7 @@ void serve_set(Site& site, int count, std::size_t padding) {
     site.serve("org/x", {{part_name(i, count), with_commit(gguf_part(i, count, padding))}});
 }
 
-TEST_CASE("hub: the parts of a set are bounded in number, and their headers in all") {
+TEST_CASE("hub: the number of parts of a set is limited, and the total size of their headers") {
   if (!has_curl()) return;
   {
     Site site;
@@ -129,7 +129,7 @@ TEST_CASE("hub: the parts of a set are bounded in number, and their headers in a
   }
 }
 
-TEST_CASE("hub: a model takes so many requests and no more") {
+TEST_CASE("hub: the number of requests for a model is limited") {
   if (!has_curl()) return;
   Site site;
   // Attempts are counted too: the first answer for each shard is empty.
@@ -149,7 +149,7 @@ TEST_CASE("hub: a model takes so many requests and no more") {
   CHECK(site.hub.seen().size() == 500);
 }
 
-TEST_CASE("hub: a length that a server claims is not taken from the disk") {
+TEST_CASE("hub: no disk space is reserved for a length that a server claims") {
   if (!has_curl()) return;
   Site site;
   const std::string header =

@@ -31,7 +31,7 @@ struct Kept : Site {
   }
 };
 
-TEST_CASE("hub: whatever is damaged in the cache is no copy offline, and is mended by the next fetch") {
+TEST_CASE("hub: a damaged copy in the cache is not used offline, and the next fetch replaces it") {
   if (!has_curl()) return;
   const auto cut = [](const std::string& path) { fs::resize_file(path, fs::file_size(path) / 2); };
   const auto replaced = [](const std::string& path, const std::function<void()>& by) {
@@ -70,7 +70,7 @@ TEST_CASE("hub: whatever is damaged in the cache is no copy offline, and is mend
     }
 }
 
-TEST_CASE("hub: what a killed run left goes, what a living one writes stays") {
+TEST_CASE("hub: files of a killed run are removed, those of a running one stay") {
   if (!has_curl()) return;
   const Kept site;
   const std::string folder = fs::path(site.snapshot).parent_path().string();
@@ -85,7 +85,7 @@ TEST_CASE("hub: what a killed run left goes, what a living one writes stays") {
   CHECK(fs::exists(folder + "/.part-new"));
 }
 
-TEST_CASE("hub: several runs at once mend one damaged cache") {
+TEST_CASE("hub: several runs at once repair one damaged cache") {
   if (!has_curl()) return;
   const Kept site;
   for (int round = 0; round < 3; ++round) {
@@ -100,7 +100,7 @@ TEST_CASE("hub: several runs at once mend one damaged cache") {
   CHECK_FALSE(has(site.all_files(), ".part-"));
 }
 
-TEST_CASE("hub: pipes in the HF tools' cache are not waited for") {
+TEST_CASE("hub: kvplan does not wait for pipes in the HF tools' cache") {
   Site site;
   const std::string model = site.home.path() + "/hf/hub/models--org--local";
   fs::create_directories(model + "/refs");

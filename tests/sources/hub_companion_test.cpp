@@ -108,7 +108,7 @@ TEST_CASE("hub: a projector by its repository, its type or its address") {
   }
 }
 
-TEST_CASE("hub: paths stay what they are, and what is missing has its line") {
+TEST_CASE("hub: paths stay paths, and missing files have their own error") {
   Site site;
   const Environment environment(site);
   for (const std::string path : {"./x", "/nowhere", "~/adapter", "x/adapter_config.json", "a.gguf", "b.safetensors"})

@@ -19,7 +19,7 @@ GgufWriter small_gguf() {
   return out;
 }
 
-TEST_CASE("hub: a GGUF by its quantization, its address, or as the only sort of file") {
+TEST_CASE("hub: a GGUF by its quantization, its address, or as the only kind of file") {
   if (!has_curl()) return;
   Site site;
   // With a vocabulary of 9 MB, one request is not enough for the header.

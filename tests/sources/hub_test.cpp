@@ -129,7 +129,7 @@ TEST_CASE("hub: addresses and revisions") {
   check_refused(site.run({"https://huggingface.co/datasets/org/data"}), Exit::kBadInput, "not a model's page");
 }
 
-TEST_CASE("hub: libcurl is opened for what must be fetched, and for nothing else") {
+TEST_CASE("hub: libcurl is loaded only if something must be fetched") {
   Site site;
   const std::vector<std::string> traced{"LD_DEBUG=files"};
   const Run local = site.run({"testdata/configs/llama-3.1-8b.json"}, traced);

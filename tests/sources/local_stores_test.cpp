@@ -72,7 +72,7 @@ TEST_CASE("stores: compare names local models for the types that need another ch
   CHECK(served.find("lies here as org/Llama-3.1-8B-AWQ-INT4") != std::string::npos);
 }
 
-TEST_CASE("stores: so many entries of a folder, and of all, are looked at") {
+TEST_CASE("stores: the number of entries is limited, per folder and in all") {
   const Stores stores;
   const std::string store = ".ollama/models/manifests/registry.ollama.ai/library/";
   const auto fill = [&](const std::string& model, int tags) {
@@ -148,7 +148,7 @@ TEST_CASE("stores: LM Studio's folders") {
   stores.check_refused("lmstudio:../..", "is not a");
 }
 
-TEST_CASE("stores: llama.cpp's cache, as it was and as it is") {
+TEST_CASE("stores: llama.cpp's cache, in the old and the new layout") {
   const Stores stores;
   const std::string commit(40, 'e');
   stores.put(".cache/llama.cpp/org_old-GGUF_old-Q4_K_M.gguf", gguf());

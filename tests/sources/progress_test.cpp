@@ -22,7 +22,7 @@ std::string on_a_terminal(const Site& site, const std::string& more) {
   return file_text(shown);
 }
 
-TEST_CASE("hub: a progress line on a terminal where it takes longer than half a second") {
+TEST_CASE("hub: a progress line on a terminal after half a second") {
   if (!has_curl()) return;
   Site site;
   Answer slow = with_commit("{");

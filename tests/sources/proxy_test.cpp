@@ -42,7 +42,7 @@ TEST_CASE("hub: an https hub through a proxy, which sees neither the token nor t
   }
 }
 
-TEST_CASE("hub: a plain hub through a proxy; the token goes to the hub's own name alone") {
+TEST_CASE("hub: a plain hub through a proxy; the token goes only to the hub's own name") {
   if (!has_curl()) return;
   const std::string config = "http://hub.example/org/small/resolve/main/config.json";
   for (const std::string variable : {"http_proxy", "HTTP_PROXY", "ALL_PROXY"}) {
@@ -83,7 +83,7 @@ TEST_CASE("hub: no_proxy, and a proxy's name that a web server's visitor may hav
   CHECK(site.run({"org/small"}, through("HTTP_PROXY" + dead, {"REQUEST_METHOD=GET"})).exit == 0);
 }
 
-TEST_CASE("hub: proxies that are gone, refuse or do not answer: one line each") {
+TEST_CASE("hub: proxies that are missing, refuse or do not answer: one line each") {
   if (!has_curl()) return;
   Site site;
   const std::string secret = "proxy-password";

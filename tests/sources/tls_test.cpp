@@ -23,7 +23,7 @@ std::vector<std::string> at(const std::string& endpoint, const std::vector<std::
   return out;
 }
 
-TEST_CASE("hub: an untrusted certificate is refused, and nothing is sent before") {
+TEST_CASE("hub: an untrusted certificate is refused before anything is sent") {
   if (!can_test_tls()) return;
   Site site;
   site.hub.fallback(with_commit(kSmallConfig));
@@ -47,7 +47,7 @@ TEST_CASE("hub: an untrusted certificate is refused, and nothing is sent before"
   CHECK_FALSE(site.has_cached_model());
 }
 
-TEST_CASE("hub: an authority of one's own, by each variable that curl and Python's tools know") {
+TEST_CASE("hub: the user's own authority, from each variable that curl and Python's tools know") {
   if (!can_test_tls()) return;
   Site site;
   site.hub.fallback(refusal(404, "EntryNotFound"));

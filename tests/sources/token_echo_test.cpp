@@ -23,7 +23,7 @@ std::vector<std::string> spellings() {
           kSecret.substr(0, 5) + "%" + each_as(kSecret.substr(5, 1), "%02x") + kSecret.substr(6)};
 }
 
-TEST_CASE("the token is found as it is and percent-encoded, wherever it is") {
+TEST_CASE("the token is found plain and percent-encoded, at any position") {
   for (const std::string& spelling : spellings()) {
     CAPTURE(spelling);
     CHECK(contains_token(spelling, kSecret));
@@ -37,7 +37,7 @@ TEST_CASE("the token is found as it is and percent-encoded, wherever it is") {
   CHECK_FALSE(contains_token("anything", ""));
 }
 
-TEST_CASE("the search for the token takes its time from the text's length alone") {
+TEST_CASE("the time to search for the token depends only on the text's length") {
   const std::string almost = kSecret.substr(0, kSecret.size() - 1);
   for (const std::string& unit :
        {std::string("x"), kSecret.substr(0, 1), kSecret.substr(0, 2), almost + "!", std::string("%25")}) {

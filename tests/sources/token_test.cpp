@@ -95,7 +95,7 @@ TEST_CASE("hub: a server that sends the token back") {
   }
 }
 
-TEST_CASE("hub: an option that is mistyped does not show the token") {
+TEST_CASE("hub: the error for a mistyped option does not show the token") {
   Site site;
   for (const std::vector<std::string>& call :
        std::vector<std::vector<std::string>>{{"org/small", "--tokn", kSecret, "--offline"},

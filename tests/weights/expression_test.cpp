@@ -166,7 +166,7 @@ TEST_CASE("every bound of an expression, and one beyond it") {
 
 // Expressions that once took gigabytes or minutes. Each of them visits its own states for every character, or is not
 // read.
-TEST_CASE("expressions that are made to take long") {
+TEST_CASE("expressions that are built to take long") {
   std::vector<std::string> hostile;
   for (const std::size_t n : {5U, 10U, 15U, 18U, 20U, 22U, 24U, 30U, 32U}) {
     for (const std::string_view how : {"+", "*", "?"})

@@ -47,7 +47,7 @@ TEST_CASE("LoRA: fused names include their parts") {
   CHECK(elements(model, 8, {"nothing"}) == 0);
 }
 
-TEST_CASE("LoRA: ranks share what create_lora_weights shares") {
+TEST_CASE("LoRA: ranks split the matrices that create_lora_weights splits") {
   // vLLM lora/layers/base_linear.py, one layer's down_proj and q_proj on one of 4 ranks.
   const ModelSpec model = test_model("llama-3.1-8b");
   LoraRequest request;
@@ -99,7 +99,7 @@ TEST_CASE("vLLM: slots of every linear layer, the embedding and the head") {
   CHECK_THROWS_AS(slots_of(test_model("llama-3.1-8b"), "vllm", extras), Error);
 }
 
-TEST_CASE("SGLang: eight slots, of the modules that are named") {
+TEST_CASE("SGLang: eight slots, for the given modules") {
   ExtrasRequest extras;
   extras.enable_lora = true;
   CHECK_THROWS_AS(slots_of(test_model("llama-3.1-8b"), "sglang", extras), Error);

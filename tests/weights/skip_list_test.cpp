@@ -41,7 +41,7 @@ std::string refusal(const Rules& rules, std::uint64_t layers) {
 }
 
 // One digit means layers 0 to 9, however many layers there are.
-TEST_CASE("expressions distinguish layers by what matches a digit") {
+TEST_CASE("expressions distinguish layers if they match digits") {
   const auto layers = [](const std::string& expression) {
     const Rules rules{{"re:" + expression, {}}};
     const RuleBook book(rules);
@@ -109,14 +109,14 @@ TEST_CASE("a look-up for all layers gives the same result as one for each") {
   CHECK(apart > 100);
 }
 
-TEST_CASE("an expression that cannot be read names nothing and is counted") {
+TEST_CASE("an expression that cannot be read matches nothing and is counted") {
   const Rules rules{{"re:.*(gate", {}}, {"re:.*gate{1}", {}}, {"re:.*gate", {}}};
   const RuleBook book(rules);
   CHECK(book.unread() == 2);
   CHECK(book.find("model.layers.0.mlp.gate") == &rules[2]);
 }
 
-TEST_CASE("a list may bring so many expressions and globs, and not one more") {
+TEST_CASE("a list has a limit of expressions and globs") {
   CHECK(refusal(numbered("re:x", 5000, ""), 1) == "");
   CHECK(refusal(numbered("re:x", 5001, ""), 1) ==
         "kvplan: the quantization config names modules by more than 5000 expressions (\"re:x5000\" is one too many); "
@@ -134,7 +134,7 @@ TEST_CASE("a list may bring so many expressions and globs, and not one more") {
 }
 
 // A model may list 10,000 layers.
-TEST_CASE("what a list takes has an end") {
+TEST_CASE("the cost of a list is limited") {
   constexpr std::string_view kTooLong = "which take too long to match against every module of every layer";
   const auto takes_too_long = [&](const Rules& rules, std::uint64_t layers) {
     return refusal(rules, layers).find(kTooLong) != std::string::npos;

@@ -76,7 +76,7 @@ bool is_near(std::uint64_t bytes, double truth, double share) {
 }
 
 // The lists of three checkpoints of the Hub, whose names are not Llama's.
-TEST_CASE("NVFP4 checkpoints weigh what their lists say") {
+TEST_CASE("NVFP4 checkpoints have the size that their lists say") {
   std::vector<Note> notes;
   // "layers.N.mlp*" is the dense MLP. The 30 x 128 experts of 3 x 704 x 2816 have 4.5 bits. vLLM prints 17.89 GiB,
   // which includes its own runtime's buffers.
@@ -147,7 +147,7 @@ TEST_CASE("names of a list that match nothing are reported, with their number") 
 }
 
 // The names that files and classes have, from transformers 5.23's classes and their mapping to checkpoints.
-TEST_CASE("modules go by the names of their files and classes") {
+TEST_CASE("modules are matched by their names in files and in classes") {
   const auto skipped = [](const std::string& type, const std::string& more, const std::string& name) {
     const std::string config = R"({"model_type":")" + type +
                                R"(","hidden_size":1024,"intermediate_size":2048,"num_hidden_layers":2,

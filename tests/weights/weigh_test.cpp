@@ -230,7 +230,7 @@ TEST_CASE("a skip list looked up once for all layers") {
 
 // gpt-oss-20b: Marlin pads inner widths to 128 and outer widths to 256. vLLM on an A100 prints 13.72 GiB; 12.82 GiB are
 // stored.
-TEST_CASE("MXFP4 experts grow to what a kernel takes") {
+TEST_CASE("MXFP4 experts are padded for the kernel") {
   const ModelSpec model = parse_model(R"({"model_type":"gpt_oss","hidden_size":2880,"intermediate_size":2880,
       "num_hidden_layers":2,"num_attention_heads":64,"num_key_value_heads":8,"head_dim":64,"num_local_experts":32,
       "num_experts_per_tok":4,"vocab_size":201088,"max_position_embeddings":131072,
