@@ -123,7 +123,7 @@ struct KvCachePlan {
 inline constexpr std::uint64_t kAnyCount = std::uint64_t{1} << 40;
 
 struct Capacity {
-  Bytes kv_cache_memory;                                           // per GPU
+  Bytes kv_cache_memory;  // per GPU
   std::optional<Bytes> kv_cache_memory_low,
       kv_cache_memory_high;  // the range, if estimates decide how much of a GPU is left
   std::optional<std::uint64_t> num_blocks;

@@ -47,8 +47,8 @@ void note_unasked_kernels(std::span<const KernelRow> table, const EngineInput& i
 std::vector<RuleRow> kernel_rule_rows(std::span<const KernelRow> table);
 
 // How the weights of a plan are quantized, as a checkpoint would declare it: from --weights, else from the checkpoint.
-// Refusals use it, so an engine refuses a type whether the user or the checkpoint names it. Without a quantization if the
-// weights are in 16 or 32 bit.
+// Refusals use it, so an engine refuses a type whether the user or the checkpoint names it. Without a quantization if
+// the weights are in 16 or 32 bit.
 QuantDeclaration planned_quantization(const EngineInput& input);
 
 }  // namespace kvplan

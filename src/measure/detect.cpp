@@ -16,8 +16,8 @@
 #include "kvplan/gpus.h"
 #include "kvplan/numbers.h"
 #include "kvplan/strings.h"
-#include "measure/proc.h"
 #include "measure/nvml.h"
+#include "measure/proc.h"
 
 namespace kvplan {
 

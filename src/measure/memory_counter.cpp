@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "measure/proc.h"
 #include "measure/nvml.h"
+#include "measure/proc.h"
 
 namespace kvplan {
 

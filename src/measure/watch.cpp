@@ -10,9 +10,9 @@
 #include "engines/engine.h"
 #include "kvplan/error.h"
 #include "measure/child_process.h"
-#include "measure/proc.h"
 #include "measure/log_reader.h"
 #include "measure/measure.h"
+#include "measure/proc.h"
 
 namespace kvplan {
 

@@ -19,10 +19,10 @@ namespace kvplan {
 struct WatchOptions {
   std::vector<std::string> command;  // the program to start; empty: `pid` is watched
   pid_t pid = 0;
-  std::string engine;          // the engine whose log lines end the stages
-  bool keeps_engine = false;   // the engine keeps running afterwards
-  double patience = 1800;      // seconds in which it must start
-  double settles = 2;          // seconds for which memory must not change after the start
+  std::string engine;         // the engine whose log lines end the stages
+  bool keeps_engine = false;  // the engine keeps running afterwards
+  double patience = 1800;     // seconds in which it must start
+  double settles = 2;         // seconds for which memory must not change after the start
   double quiet = 60;  // seconds without new log lines and memory changes after which no line is expected any more
   std::function<bool()> stop;  // called often; if true, watching ends and Interrupted is thrown
   std::function<void(const Watched&)> progress;

@@ -48,10 +48,10 @@ struct Traits {
   bool fuses_qkv = false;  // one matrix for q, k and v
   bool fuses_gate_up = false;
   bool has_mlps = true;  // false: the family has none (Mamba), its mixers include them (RWKV), or `mlps` adds them
-  bool may_lack_mlps = false;     // some layers have none
-  bool alternates = false;        // a layer has either a mixer or an MLP
-  bool halves_mlp_width = false;  // the width is the sum of gate and up
-  std::uint64_t mlp_ratio = 0;    // width / hidden size, if the config gives no width
+  bool may_lack_mlps = false;                        // some layers have none
+  bool alternates = false;                           // a layer has either a mixer or an MLP
+  bool halves_mlp_width = false;                     // the width is the sum of gate and up
+  std::uint64_t mlp_ratio = 0;                       // width / hidden size, if the config gives no width
   std::string_view mlp_width = "intermediate_size";  // the key of the width
   bool splits_embedding = true;                      // over the ranks
   bool has_position_table = false;

@@ -181,9 +181,9 @@ struct Answer {
   std::string name;                                          // "longest_context", "fp8 x fp8_e4m3"
   std::vector<std::pair<std::string, std::string>> changes;  // option and value
   Template note;                                             // one sentence; may be empty
-  bool other_checkpoint = false;  // the engine cannot make its weights from the model's while loading
-  std::vector<std::string> stored;                           // models in local stores that have these weights
-  std::optional<std::uint64_t> longest, most_seqs;           // of a layout: the longest context and the most sequences
+  bool other_checkpoint = false;                    // the engine cannot make its weights from the model's while loading
+  std::vector<std::string> stored;                  // models in local stores that have these weights
+  std::optional<std::uint64_t> longest, most_seqs;  // of a layout: the longest context and the most sequences
   std::optional<std::uint64_t> copies;  // --users: the number of users of the layout, each with a separate server
   Plan plan;
 };

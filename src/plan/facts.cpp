@@ -54,7 +54,8 @@ std::string name_of(std::string_view source) {
   if (is_hub_url(source)) {
     source = source.substr(0, source.find_first_of("?#"));
     if (!source.ends_with(".gguf"))
-      for (const std::string_view page : {"/tree/", "/blob/", "/resolve/"}) source = source.substr(0, source.find(page));
+      for (const std::string_view page : {"/tree/", "/blob/", "/resolve/"})
+        source = source.substr(0, source.find(page));
   }
   for (const std::string_view file : {"/config.json", "/params.json", "/"})
     if (source.ends_with(file)) source.remove_suffix(file.size());

@@ -186,7 +186,8 @@ static void note_prompt_cache(Plan& plan) {
     const Bytes others = plan.host_total() - std::min(plan.host_total(), line.bytes);
     if (line.id != LineId::kPromptCache || others + most <= *memory || others >= *memory) continue;
     warn(plan.notes, "prompt_cache",
-         {"llama-server's cache of earlier prompts can grow to {most:GiB} of host memory; limit it with --cache-ram {mib}",
+         {"llama-server's cache of earlier prompts can grow to {most:GiB} of host memory; limit it with --cache-ram "
+          "{mib}",
           {{"most", most}, {"mib", (*memory - others).count() / kMiB}}});
   }
 }

@@ -107,8 +107,8 @@ std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked);
 //
 // Each model is planned with the least lossy type that fits: for GGUF files one of the engine's usual types from 8 bits
 // down, for other engines a published checkpoint. If no type fits the GPUs, a part of the model may be in main memory,
-// if it fits there. Order: latest publication first, then size. The result has each family's newest generation that fits
-// the GPUs, and any newer generation that needs main memory.
+// if it fits there. Order: latest publication first, then size. The result has each family's newest generation that
+// fits the GPUs, and any newer generation that needs main memory.
 
 struct PickQuestion {
   Request request;  // the GPU, the length, the sequences; the engine if one was named

@@ -26,8 +26,8 @@ struct RankWeights {
   Bytes read_always, experts;
   Bytes host_always, host_experts;  // the parts of these bytes that are in host memory
   std::uint64_t host_layers =
-      0;  // this many layers, from the first one on, are entirely in host memory, with their cache
-  double bits = 16;                 // of a weight as stored, on average
+      0;             // this many layers, from the first one on, are entirely in host memory, with their cache
+  double bits = 16;  // of a weight as stored, on average
 };
 
 // The layers of each pipeline stage, and what is on a rank of a stage.

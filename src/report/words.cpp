@@ -212,8 +212,8 @@ std::vector<Headline> headlines_of(const VerdictReport& verdict, const Plan& pla
     out.push_back({Tone::kBad, "DOES NOT FIT", reason_of_limit(verdict)});
   else if (runs_some)
     out.push_back({Tone::kBad, "NOT ALL AT ONCE",
-                   fmt::format("it starts and runs {} of {} sequences; the others wait: {}", grouped(*verdict.runs_at_once),
-                               grouped(plan.request.num_seqs), short_text(verdict))});
+                   fmt::format("it starts and runs {} of {} sequences; the others wait: {}",
+                               grouped(*verdict.runs_at_once), grouped(plan.request.num_seqs), short_text(verdict))});
   else
     out.push_back({Tone::kBad, "DOES NOT FIT", says});
   if (verdict.close) {

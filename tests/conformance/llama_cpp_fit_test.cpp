@@ -10,8 +10,8 @@
 #include "conformance/gguf_header.h"
 #include "conformance/planner.h"
 #include "plan/plan.h"
-#include "plan/steps.h"
 #include "plan/search.h"
+#include "plan/steps.h"
 #include "sources/load.h"
 #include "support/program.h"
 

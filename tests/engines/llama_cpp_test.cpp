@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-
 #include "engines/capacity.h"
 #include "engines/llama_cpp/cache.h"
 #include "engines/llama_cpp/classes.h"

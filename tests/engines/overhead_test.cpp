@@ -72,17 +72,11 @@ TEST_CASE("overhead: the residual and one layer's MLP, within a half and the dou
     std::uint64_t tokens, seqs, batch, passed;
   };
   const Row rows[] = {
-      {"tensorrt-llm", 100, 1, 0, 8192},  // max_num_tokens, whatever the load (llm_args.py)
-      {"tensorrt-llm", 100, 1, 512, 512},
-      {"mlx", 5000, 1, 0, 2048},  // prefill_step_size
-      {"mlx", 500, 3, 0, 1500},
-      {"mlx", 500, 9, 0, 4000},  // at most 8 prompts at once (prompt_concurrency)
-      {"mlx", 5000, 1, 100, 100},
-      {"mistralrs", 9000, 1, 0, 1024},
-      {"mistralrs", 400, 2, 0, 800},
-      {"mistralrs", 9000, 1, 600, 600},
-      {"sglang", 9000, 1, 0, 8192},
-      {"sglang", 900, 3, 0, 2700},
+      {"tensorrt-llm", 100, 1, 0, 8192},                              // max_num_tokens, whatever the load (llm_args.py)
+      {"tensorrt-llm", 100, 1, 512, 512}, {"mlx", 5000, 1, 0, 2048},  // prefill_step_size
+      {"mlx", 500, 3, 0, 1500},           {"mlx", 500, 9, 0, 4000},   // at most 8 prompts at once (prompt_concurrency)
+      {"mlx", 5000, 1, 100, 100},         {"mistralrs", 9000, 1, 0, 1024}, {"mistralrs", 400, 2, 0, 800},
+      {"mistralrs", 9000, 1, 600, 600},   {"sglang", 9000, 1, 0, 8192},    {"sglang", 900, 3, 0, 2700},
   };
   for (const Row& row : rows) {
     CAPTURE(row.engine);

@@ -15,8 +15,8 @@
 #include "engines/vllm/vllm.h"
 #include "formulas/compressed.h"
 #include "kvplan/error.h"
-#include "plan/steps.h"
 #include "plan/plan.h"
+#include "plan/steps.h"
 #include "support/figures.h"
 
 namespace kvplan {

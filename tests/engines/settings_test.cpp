@@ -35,7 +35,7 @@ TEST_CASE("settings: vLLM") {
   seen = settings_of("llama-3.1-8b", few);
   CHECK(seen.cuda_graph_sizes == 9);  // 1, 2, 4, 8, 16, 24, 32, 40, 48
   CHECK(seen.cuda_graphs == 9 + 6);   // and 1, 2, 4, 8, 16, 24
-  few.engine_version = "0.9";  // up to 512 tokens, whatever runs at once
+  few.engine_version = "0.9";         // up to 512 tokens, whatever runs at once
   CHECK(settings_of("llama-3.1-8b", few).cuda_graph_sizes == 67);
   few.engine_version.clear();
   few.enforce_eager = true;

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "kvplan/error.h"
-#include "measure/proc.h"
 #include "measure/measure.h"
+#include "measure/proc.h"
 #include "support/program.h"
 
 namespace kvplan {

@@ -8,9 +8,9 @@
 
 #include "engines/requests.h"
 #include "kvplan/format_bytes.h"
-#include "plan/steps.h"
 #include "plan/plan_cache.h"
 #include "plan/questions.h"
+#include "plan/steps.h"
 #include "report/words.h"
 #include "support/figures.h"
 

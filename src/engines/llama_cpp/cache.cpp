@@ -442,17 +442,16 @@ std::optional<LedgerLine> LlamaCppLayout::checkpoints(const Load& load) const {
   each = each * input_.request.parallel.tensor;
   if (each == Bytes(0)) return std::nullopt;
   const std::uint64_t usual = std::min(most, 2 + load.tokens_of_sequence().count() / kSpacing);
-  return LedgerLine{
-      Section::kRuntime,
-      "context checkpoints",
-      each * usual * load.num_seqs,
-      Bytes(0),
-      each * most * load.num_seqs,
-      {"{usual} copies of {each} B for each of {num_seqs} sequences, at most {most} (--ctx-checkpoints)",
-       {{"usual", usual}, {"each", each}, {"num_seqs", load.num_seqs}, {"most", most}}},
-      "llama.cpp server-context.cpp create_checkpoint",
-      LineId::kUsual,
-      Basis::kEstimate};
+  return LedgerLine{Section::kRuntime,
+                    "context checkpoints",
+                    each * usual * load.num_seqs,
+                    Bytes(0),
+                    each * most * load.num_seqs,
+                    {"{usual} copies of {each} B for each of {num_seqs} sequences, at most {most} (--ctx-checkpoints)",
+                     {{"usual", usual}, {"each", each}, {"num_seqs", load.num_seqs}, {"most", most}}},
+                    "llama.cpp server-context.cpp create_checkpoint",
+                    LineId::kUsual,
+                    Basis::kEstimate};
 }
 
 std::vector<LedgerLine> LlamaCppLayout::host(const Load& load) const {

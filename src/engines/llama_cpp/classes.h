@@ -10,15 +10,15 @@ namespace kvplan {
 
 struct LlamaClass {
   // Cache.
-  bool keeps_windows = false;       // windows and chunks have smaller caches; without it every token is cached
-  bool expands_latents = false;     // latent attention is cached as full keys and values
+  bool keeps_windows = false;    // windows and chunks have smaller caches; without it every token is cached
+  bool expands_latents = false;  // latent attention is cached as full keys and values
   bool keeps_empty_layers =
       false;                      // a layer whose attention has no keys and values still counts as a layer of the cache
   bool index_has_values = false;  // the cache of index keys also has values
-  bool keeps_pooled_keys = false;   // an index row may also contain the key of its pool
-  std::uint64_t index_parts = 1;    // an index row has keys, gates and pooled keys
-  bool rolls_back = false;          // recurrent states have rows for rolling back rejected drafts
-  bool whole_values = false;        // the positional part of a latent is also a value
+  bool keeps_pooled_keys = false;  // an index row may also contain the key of its pool
+  std::uint64_t index_parts = 1;   // an index row has keys, gates and pooled keys
+  bool rolls_back = false;         // recurrent states have rows for rolling back rejected drafts
+  bool whole_values = false;       // the positional part of a latent is also a value
   bool forbids_flash_attention = false;
   bool whole_tensors = false;  // no --split-mode tensor (llm_arch_supports_sm_tensor)
   // Graph.

@@ -170,9 +170,10 @@ std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vec
   check_parallel(input.request, input.model);
   check_types(input);
   if (input.request.card.is_unified())
-    notes.push_back({NoteLevel::kInfo, "unified_memory",
-                     "CPU and GPU share this memory with the system and other programs. llama.cpp uses what is free when "
-                     "it starts, and the planned host memory is part of it"});
+    notes.push_back(
+        {NoteLevel::kInfo, "unified_memory",
+         "CPU and GPU share this memory with the system and other programs. llama.cpp uses what is free when "
+         "it starts, and the planned host memory is part of it"});
   if (!llama_cpp_runs(input.model)) {
     notes.push_back({NoteLevel::kWarning,
                      "engine_cannot_run",

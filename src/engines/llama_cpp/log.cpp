@@ -159,7 +159,8 @@ constexpr LogTemplate kEvents[] = {
      "@newer_release"},
     {"warmup with image size = {*}cudaMalloc failed: out of memory", kProjectorFailed,
      "no memory for the image projector's compute buffer: the server starts, and the first image crashes it",
-     "--no-mmproj-offload | keeps the projector in main memory; @fewer_layers_on_gpu; @shorter_length; --image-max-tokens "
+     "--no-mmproj-offload | keeps the projector in main memory; @fewer_layers_on_gpu; @shorter_length; "
+     "--image-max-tokens "
      "lower | a "
      "smaller buffer of the projector"},
     {"unknown pre-tokenizer type: '{type:word}'", kUnknownArchitecture, "this build does not know the tokenizer {type}",
@@ -257,7 +258,8 @@ constexpr RemedyRule kRemedies[] = {
     {kCacheFailed, "@shorter_length; @smaller_cache_type; @fewer_sequences; @fewer_layers_on_gpu"},
     {kWeightsFailed, "@fewer_layers_on_gpu; @smaller_weights; @other_split"},
     {kWeightsLimit,
-     "-ot 'per_layer_token_embd=CPU' | keeps that tensor in main memory; @newer_release; another backend (CUDA, ROCm) | "
+     "-ot 'per_layer_token_embd=CPU' | keeps that tensor in main memory; @newer_release; another backend (CUDA, ROCm) "
+     "| "
      "takes "
      "larger buffers; @fewer_layers_on_gpu"},
     {kBufferLimit, "@flash_attention:-fa on; @smaller_batch; @shorter_length"},

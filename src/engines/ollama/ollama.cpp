@@ -46,7 +46,7 @@ struct OllamaRules {
   bool sizes_context = false;
   std::uint64_t gpt_oss_window = 0,
                 gemma4_window = 0;  // least number of tokens in a window; 0 if llama.cpp runs the family
-  std::uint64_t checkpoints = 0;                        // copies of a sequence's states
+  std::uint64_t checkpoints = 0;    // copies of a sequence's states
   bool gpt_oss_flash = false, family_flash = false, auto_flash = false, gemma4_flash = false;
 };
 constexpr Release kServer{0, 30, 0};

@@ -123,7 +123,8 @@ constexpr LogTemplate kSystemEvents[] = {
     {"type fp8e4nv not supported in this architecture", kQuantizationNeedsCard,
      "a Triton kernel needs FP8 (e4m3), which needs compute capability 8.9 (Ada, Hopper); this GPU (Ampere or older) "
      "has only fp8e5",
-     "--kv-cache-dtype fp8_e5m2 or auto | if it is the KV cache that is in FP8; --moe-backend marlin | FP8 weights with "
+     "--kv-cache-dtype fp8_e5m2 or auto | if it is the KV cache that is in FP8; --moe-backend marlin | FP8 weights "
+     "with "
      "16-bit arithmetic (vLLM); another checkpoint (AWQ, GPTQ, bfloat16); @newer_release"},
     {"The quantization method {method:word} is not supported for the current GPU. Minimum capability: {least}. Current "
      "capability: {capability}",

@@ -390,10 +390,11 @@ struct SglangMemo : EngineMemo {
 std::unique_ptr<CacheLayout> sglang_layout(const EngineInput& input, std::vector<Note>& notes) {
   note_unasked_kernels(sglang_kernel_rows(), input, notes);
   if (input.request.card.is_unified())
-    notes.push_back({NoteLevel::kInfo, "unified_memory",
-                     "CPU and GPU share this memory. SGLang uses what is free when it starts. On GB10 that is 7.2 to 20.4 "
-                     "GiB less than the total; kvplan assumes 10 GiB less. If memory is short, drop the page cache "
-                     "before the start"});
+    notes.push_back(
+        {NoteLevel::kInfo, "unified_memory",
+         "CPU and GPU share this memory. SGLang uses what is free when it starts. On GB10 that is 7.2 to 20.4 "
+         "GiB less than the total; kvplan assumes 10 GiB less. If memory is short, drop the page cache "
+         "before the start"});
   return std::make_unique<SglangLayout>(input, notes);
 }
 

@@ -463,7 +463,8 @@ std::unique_ptr<CacheLayout> vllm_layout(const EngineInput& input, std::vector<N
         {NoteLevel::kInfo, "unified_memory",
          "CPU and GPU share this memory. vLLM counts what the host allocates while weights load as its own, up to 6 "
          "GiB in logs of GB10. vLLM only starts if its fraction of the memory is free. GB10 users report 101 to 105 "
-         "of 121.7 GiB free (--gpu-memory-utilization 0.83). If memory is short, drop the page cache before the start"});
+         "of 121.7 GiB free (--gpu-memory-utilization 0.83). If memory is short, drop the page cache before the "
+         "start"});
   return std::make_unique<VllmLayout>(input, vllm_rules(input.request), notes);
 }
 

@@ -119,7 +119,8 @@ constexpr LogTemplate kVllmEvents[] = {
      "usable_metal={usable:size}, model_memory={weights:size}, overhead={overhead:size},{*} kv_budget={budget:size}.",
      kNoCacheMemory,
      "nothing is left for the KV cache: of {usable} (fraction {share} of {limit}) the model takes {weights} and the "
-     "overhead {overhead}. Recurrent states of up to 256 sequences (--max-num-seqs) are subtracted too, so the budget is "
+     "overhead {overhead}. Recurrent states of up to 256 sequences (--max-num-seqs) are subtracted too, so the budget "
+     "is "
      "{budget}",
      "@fewer_sequences:--max-num-seqs 1; VLLM_METAL_MEMORY_FRACTION higher | if it is below 0.9; @smaller_weights; "
      "@shorter_length:--max-model-len"},
@@ -159,7 +160,8 @@ constexpr LogTemplate kVllmEvents[] = {
     {"an FP8 KV cache needs native fp8e4nv (SM89+)", kNoAttentionBackend,
      "an FP8 (e4m3) KV cache needs compute capability 8.9 on this path",
      "@plain_cache_type:--kv-cache-dtype auto; --kv-cache-dtype fp8_e5m2"},
-    {"does not support fp8 kv-cache", kNoAttentionBackend, "the attention backend does not support an FP8 KV cache; not memory",
+    {"does not support fp8 kv-cache", kNoAttentionBackend,
+     "the attention backend does not support an FP8 KV cache; not memory",
      "@plain_cache_type:--kv-cache-dtype auto; --attention-backend FLASHINFER | supports it"},
     {"FlashAttention does not support {type:word} kv-cache", kNoAttentionBackend,
      "FlashAttention does not support a {type} KV cache on this GPU; not memory",

@@ -24,15 +24,15 @@ enum class SpecType {
 
 struct VllmSpec {
   SpecType type = SpecType::kFull;
-  std::string_view label;                               // for reports
-  std::uint64_t layer = 0;                              // index in the decoder; MTP layers follow the last one
-  bool draft = false;                                   // a layer of the draft
-  bool replicated = false;                              // a state that is whole on every rank
-  bool promoted = false;                                // a window that is kept at full length
-  std::uint64_t block_size = 0;                         // in tokens; 0 for a state that does not depend on tokens
-  std::uint64_t window = 0;                             // tokens of a window or a chunk
-  std::uint64_t stride = 1;                             // tokens per entry
-  Bytes entry;  // bytes of an entry (one token, or `stride` tokens), or of a state
+  std::string_view label;        // for reports
+  std::uint64_t layer = 0;       // index in the decoder; MTP layers follow the last one
+  bool draft = false;            // a layer of the draft
+  bool replicated = false;       // a state that is whole on every rank
+  bool promoted = false;         // a window that is kept at full length
+  std::uint64_t block_size = 0;  // in tokens; 0 for a state that does not depend on tokens
+  std::uint64_t window = 0;      // tokens of a window or a chunk
+  std::uint64_t stride = 1;      // tokens per entry
+  Bytes entry;                   // bytes of an entry (one token, or `stride` tokens), or of a state
   std::uint64_t heads = 0, width = 0, value_width = 0;  // attention specs with these in common are equal
   Bytes page;                                           // bytes that a block needs
   Bytes padded;                                         // bytes that a block takes, padding included

@@ -141,7 +141,8 @@ static bool write_seamless(Inventory& out) {
   }
   out.outside(Place::kFirst);
   if (has_audio) write_encoder_part("seamless", {out, Component::kEncoder}, text);
-  if (!name.ends_with("ToText")) out.reader.inform("uncounted_part", "the part that turns text into speech is not counted");
+  if (!name.ends_with("ToText"))
+    out.reader.inform("uncounted_part", "the part that turns text into speech is not counted");
   out.outside(Place::kLast);
   out.norms("text_decoder.layer_norm", out.hidden, 1, true);
   write_ends(out);

@@ -19,7 +19,7 @@ struct Blocks {
   std::uint64_t qkv_bias = 3;  // number of q, k and v that have a bias
   bool out_bias = true, mlp_bias = true, gated = false, layer_norm = true;
   std::uint64_t norms = 2;
-  std::uint64_t extra = 0;                // other elements of a layer
+  std::uint64_t extra = 0;  // other elements of a layer
   std::uint64_t heads = 0;  // a number of ranks that does not divide this replicates the whole tower; 0: not known
   std::uint64_t attention = 0, keys = 0;  // widths of all heads together, and of all keys; 0: the tower's width
 

@@ -48,7 +48,8 @@ constexpr Sentence kCauses[] = {
     {kWeightsLimit,
      "the driver cannot allocate a tensor or buffer of the weights ({wanted}) in one piece, even if more memory is "
      "free"},
-    {kWeightsLimit, "a tensor of the weights is larger than the driver allocates in one piece, even if more memory is free"},
+    {kWeightsLimit,
+     "a tensor of the weights is larger than the driver allocates in one piece, even if more memory is free"},
     {kFitFailed,
      "{weights} of weights ({self} in all) go to {device}, which has {free} free; llama.cpp could not make it fit: "
      "{reason}"},
@@ -76,7 +77,8 @@ constexpr Sentence kCauses[] = {
     {kNoAttentionBackend, "no attention backend of this release supports the model on this GPU: {reasons}; not memory"},
     {kNoAttentionBackend, "no attention backend of this release supports the model on this GPU; not memory"},
     {kBlockDoesNotDivide,
-     "tensor parallelism leaves each rank a width of {width}, which is not a multiple of the quantization block {block}; not memory"},
+     "tensor parallelism leaves each rank a width of {width}, which is not a multiple of the quantization block "
+     "{block}; not memory"},
     {kHeadsDoNotDivide, "{heads} attention heads cannot be split over {ranks} ranks; not memory"},
     {kLengthBeyondModel,
      "the command sets {max_model_len}, but the model's config allows {longest}; not a memory problem"},
