@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "kvplan/numbers.h"
-#include "sources/hub_id.h"
+#include "sources/hub_settings.h"
 #include "sources/local_stores.h"
 #include "weights/weigh.h"
 

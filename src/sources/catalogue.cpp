@@ -6,7 +6,7 @@
 #include "kvplan/did_you_mean.h"
 #include "kvplan/numbers.h"
 #include "kvplan/strings.h"
-#include "sources/hub_id.h"
+#include "sources/hub_settings.h"
 
 namespace kvplan {
 
