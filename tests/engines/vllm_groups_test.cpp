@@ -182,13 +182,15 @@ TEST_CASE("vllm groups: DeepSeek-V4-Flash packs five groups into one block") {
   // The pages of the widest group: entries and index keys. Before, a block had as many pages of each size as any group.
   CHECK(pool.block == Bytes(21 * 37440 + 21 * 8640 + 20 * 1728));
   VllmGroups older = groups;
+  older.is_checked_whole = false;
+  CHECK(stage_pool(specs, older, 0, kAll).block == pool.block);
+  CHECK(stage_pool(specs, older, 0, kAll).gate == Bytes(22 * (37440 + 8640 + 1728)));
   older.by_widest_group = false;
   CHECK(stage_pool(specs, older, 0, kAll).block == Bytes(22 * 37440 + 21 * 8640 + 20 * 1728));
   older.by_slots = false;
   const StagePool tuples = stage_pool(specs, older, 0, kAll);
   CHECK(tuples.block == Bytes(22 * (37440 + 8640 + 1728)));
-  // The check at start-up counts the pool's bytes per block. Until 0.26 it counts whole tuples, 22 of each page:
-  // 1,051,776 B.
+  // The check at start-up counts the pool's bytes a block; until 0.28 whole tuples, 22 of each page, 1,051,776 B.
   CHECK(pool.gate == pool.block);
   CHECK(pool.slots.size() == 62);
   CHECK(tuples.gate == Bytes(22 * (37440 + 8640 + 1728)));

@@ -276,7 +276,7 @@ std::span<const Family> others_family() {
      .dense_first = 1, .has_router_bias = true}, .experts = write_image_experts},
     {.is = {"ernie4_5_moe_vl paddleocr_vl_text", kExecutedClass}},
     // LG's EXAONE; the fourth generation has windows. Source: transformers modeling_exaone4.py, modeling_exaone_moe.py.
-    {.is = {"exaone", kUnchecked, Arch::kExaone}, .tensors = {.biases = ""}, .modules = "layers.*=h.* "
+    {.is = {"exaone", kExecutedClass, Arch::kExaone}, .tensors = {.biases = ""}, .modules = "layers.*=h.* "
      "self_attn=attn.attention o_proj=out_proj mlp.gate_proj=mlp.c_fc_0 mlp.up_proj=mlp.c_fc_1 "
      "mlp.down_proj=mlp.c_proj embed_tokens=wte"},
     {.is = {"exaone4 exaone4_5_text", kExecutedClass, Arch::kExaone4}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead,
