@@ -32,7 +32,7 @@ static Template missing(const EngineInput& input, std::string_view name, std::ui
   if (name == "fa3" && major != 9 && (major != 8 || has_latents))
     return "FlashAttention v3 Backend requires SM>=80 and SM<=90. Please use `--attention-backend flashinfer`.";
   if (name == "trtllm_mla" && major != 10 && major != 12) return Template("TRTLLM MLA backend") + kBlackwell;
-  if (has_word("cutedsl_mla tokenspeed_mla", name) && major != 10 && newer)
+  if (has_word("cutedsl_mla tokenspeed_mla", name) && major != 10 && sglang_rules(input.request).cutedsl_on_sm100)
     return Template("CuteDSL MLA backend") + kBlackwell;
   const bool has_trtllm = major == 10 || (newer && (major == 9 || major == 12));
   if (name == "trtllm_mha" && !has_trtllm)
@@ -47,6 +47,8 @@ using Found = std::optional<Refusal>;
 static Found exaone(const EngineInput& input, std::uint32_t capability) {
   const SglangRules rules = sglang_rules(input.request);
   if (!rules.exaone_backends || !sglang_class(input.model).checks_backend || !has_windows(input)) return std::nullopt;
+  // transformers' name is on the list since 0.5.22 too.
+  if (!rules.exaone_default && input.model.architecture == "ExaoneMoeForCausalLM") return std::nullopt;
   std::string_view backend = input.request.extras.attention_backend;
   const bool usual = capability == 0 || capability / 10 == 8 || capability / 10 == 9 || capability / 10 == 10;
   if (backend.empty() && rules.exaone_default && usual) return std::nullopt;

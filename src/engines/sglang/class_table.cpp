@@ -49,8 +49,6 @@ std::span<const ClassRow<SglangClass>> sglang_classes() {
      "WhisperForConditionalGeneration Gemma4ForConditionalGeneration Gemma4UnifiedForConditionalGeneration"},
     {&C::default_tower, {}, "Step3p7FlashForCausalLM"},
     {&C::shares_images, {}, "Qwen3VLForConditionalGeneration Qwen3VLMoeForConditionalGeneration"},
-
-    {&C::unpadded_fp8_experts, {}, "MiniMaxM2ForCausalLM"},
   };
   return kRows;
 }
@@ -64,8 +62,8 @@ struct LibraryClass {
 };
 constexpr LibraryClass kLibraryClasses[] = {
     {"T5ForConditionalGeneration", false, {}},
-    {"RecurrentGemmaForCausalLM", false, {.until = {0, 5, 14}}},
-    {"RecurrentGemmaForCausalLM", true, {.since = {0, 5, 14}}},
+    {"RecurrentGemmaForCausalLM", false, {.until = {0, 5, 22}}},  // transformers 5.12.1; 5.19.0 since
+    {"RecurrentGemmaForCausalLM", true, {.since = {0, 5, 22}}},
     {"Lfm2ForCausalLM", true, {.until = {0, 5, 9}}},
     {"Lfm2VlForConditionalGeneration", true, {.until = {0, 5, 10}}},
     {"Cohere2VisionForConditionalGeneration", true, {.until = {0, 5, 13}}},

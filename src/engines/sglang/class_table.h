@@ -34,7 +34,6 @@ struct SglangClass {
   bool always_multimodal = false;     // whether or not the config has a tower
   bool default_tower = false;         // the config class has a tower by default
   bool shares_images = false;         // passes images on through CUDA IPC and does not keep their embeddings
-  bool unpadded_fp8_experts = false;  // does not use FlashInfer's kernels, so nothing is padded for them
 };
 
 SglangClass sglang_class(const ModelShape& model);

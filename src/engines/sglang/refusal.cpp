@@ -28,16 +28,15 @@ static Found library_class(const EngineInput& input) {
   return std::nullopt;
 }
 
-// Fp8MoEMethod.create_weights: a rank's part of an expert must consist of whole blocks.
-static Found fp8_blocks(const EngineInput& input, std::uint32_t capability) {
+// Fp8MoEMethod.create_weights, and for experts that are padded on Blackwell ModelRunner's
+// check_quantized_moe_compatibility: a rank's part of an expert must be whole blocks.
+static Found fp8_blocks(const EngineInput& input) {
   const std::optional<WeightScheme> scheme = planned_quantization(input).scheme;
   const Request& request = input.request;
   const ExpertShape& experts = input.model.experts;
   const std::uint64_t ranks = request.parallel.expert ? 1 : request.parallel.tensor;
   if (!scheme || scheme->block_rows == 0 || experts.count == 0 || ranks <= 1) return std::nullopt;
   if (experts.width % ranks != 0 || experts.width / ranks % scheme->block_rows == 0) return std::nullopt;
-  const bool pads = sglang_rules(request).pads_fp8_experts && !sglang_class(input.model).unpadded_fp8_experts;
-  if (capability / 10 == 10 && pads) return std::nullopt;
   return Refusal{
       "fp8_blocks",
       {"The output_size of gate's and up's weight = {width} is not divisible by weight quantization block_n = "
@@ -150,7 +149,7 @@ std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load&) {
   if (Found found = registry_refusal(sglang_registry_lines(), input, "SGLang")) return found;
   if (Found found = library_class(input)) return found;
   if (Found found = kernel_refusal(sglang_kernel_rows(), input, {})) return found;
-  if (Found found = fp8_blocks(input, capability)) return found;
+  if (Found found = fp8_blocks(input)) return found;
   if (Found found = windows(input)) return found;
   if (Found found = uneven_experts(input)) return found;
   if (Found found = sglang_backend_refusal(input, capability)) return found;

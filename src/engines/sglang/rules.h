@@ -24,7 +24,7 @@ struct SglangRules {
   bool index_in_every_layer = false;
   bool fixed_slots_without_tree = false, buffers_states = false, budgets_padding_slots = false;
   bool kimi_linear_has_tree = false;
-  bool sums_by_request = false, sums_by_page = false;
+  bool sums_by_request = false, sums_by_page = false, index_pages_as_latents = false;
   bool counts_latent_scales = false, bare_latents_on_blackwell = false;
   bool places_in_pools = false, splits_tokens_first = false;
   bool requests_before_split = false, pads_request_table = false;
@@ -32,8 +32,8 @@ struct SglangRules {
   bool gpt_oss_pools_on_blackwell = false, nemotron_h_pages = false;
   // Backends and formats (backends.cpp, refusal.cpp).
   bool exaone_backends = false, exaone_default = false;
-  bool trtllm_beyond_sm100 = false, cutlass_pages_of_128 = false, fa4_pages_of_128 = false;
-  bool nvfp4_for_latents = false, pads_fp8_experts = false;
+  bool trtllm_beyond_sm100 = false, cutedsl_on_sm100 = false, cutlass_pages_of_128 = false, fa4_pages_of_128 = false;
+  bool nvfp4_for_latents = false;
   bool indexes_on_sm120 = false, compresses_on_sm120 = false, picks_mxfp4_runner = false;
   // Classes and their tensors.
   bool has_library_classes = false;

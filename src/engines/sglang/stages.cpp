@@ -217,7 +217,7 @@ void SglangPools::add(SglangStage& stage, const LayerCache& cache) const {
     } else if (term.stride > 1) {
       if (term.role == Role::kIndex) {
         charge += plain(entry) / static_cast<double>(term.stride);
-        if (rules_.sums_by_page) stage.spare += spare_pages(entry * (page_ / term.stride), term.stride);
+        if (rules_.index_pages_as_latents) stage.spare += spare_pages(entry * (page_ / term.stride), term.stride);
         stage.full += Bytes(ceil_div(entry.count(), term.stride));
       } else {
         strided[term.stride] += entry;

@@ -149,12 +149,12 @@ constexpr std::string_view kWhisper = "WhisperForConditionalGeneration";
 constexpr std::string_view kWithScales =
     "LlamaForCausalLM Qwen2ForCausalLM MiniMaxM2ForCausalLM MiMoV2FlashForCausalLM MixtralForCausalLM "
     "MistralForCausalLM Mistral3ForConditionalGeneration Gemma4ForConditionalGeneration";
-constexpr std::string_view kPadsExperts =
-    "Qwen3MoeForCausalLM Qwen3NextForCausalLM Qwen3_5MoeForConditionalGeneration Qwen3_5MoeForCausalLM";
 constexpr Archs kDeepseekV4{Arch::kDeepseekV4};
 constexpr Archs kGptOss{Arch::kGptOss};
 constexpr Archs kMllama{Arch::kMllama};
 constexpr Release kNewest{0, 5, 23};
+constexpr std::string_view kPadding =
+    "fused_moe_triton/layer.py: experts are padded to 128 for TRT-LLM's kernels on Blackwell";
 
 // clang-format off
 constexpr TensorEdit kEdits[] = {
@@ -265,12 +265,12 @@ constexpr TensorEdit kEdits[] = {
     {"", AddBeside{"<experts> -gate_proj", "g_idx", {.columns = 2}, true, SplitLike::kColumns},
      "CompressedTensorsWNA16TritonMoE", {.holds = keeps_group_indices}},
     // For FlashInfer's TRT-LLM kernels a rank's part of an expert is rounded up to whole blocks.
-    {kPadsExperts, PadParts{"<experts> -<mtp>", 128, true},
-     "fused_moe_triton/layer.py: experts are padded to 128 for TRT-LLM's kernels on Blackwell",
-     {.since = kNewest, .holds = pads_experts}},
-    {kNemotronH, PadParts{"<experts> -<mtp>", 128, true},
-     "fused_moe_triton/layer.py: experts are padded to 128 for TRT-LLM's kernels on Blackwell",
-     {.since = {0, 5, 11}, .holds = pads_experts}},
+    {"Qwen3MoeForCausalLM", PadParts{"<experts> -<mtp>", 128, true}, kPadding, {.holds = pads_experts}},
+    {"Qwen3NextForCausalLM Qwen3_5MoeForConditionalGeneration", PadParts{"<experts> -<mtp>", 128, true}, kPadding,
+     {.since = {0, 5, 10}, .holds = pads_experts}},
+    {kNemotronH, PadParts{"<experts> -<mtp>", 128, true}, kPadding, {.since = {0, 5, 11}, .holds = pads_experts}},
+    {"Qwen3_5MoeForCausalLM", PadParts{"<experts> -<mtp>", 128, true}, kPadding,
+     {.since = {0, 5, 21}, .holds = pads_experts}},
 };
 // clang-format on
 

@@ -71,7 +71,7 @@ class Driven(driven.Driven):
         caches = fitting(
             kv_cache_builder.build_kv_cache, server_args=engine.args, model_config=engine.config, tp_worker=worker, page_size=worker.page_size,
             spec_algorithm=worker.spec_algorithm, enable_metrics=False, enable_kv_cache_events=False,
-            enable_hierarchical_cache=False)
+            enable_hierarchical_cache=False, pp_group=types.SimpleNamespace(cpu_group=None))
         for name in ("is_hybrid_swa", "is_hybrid_ssm", "sliding_window_size", "full_tokens_per_layer", "swa_tokens_per_layer",
                      "req_to_token_pool", "token_to_kv_pool_allocator", "disable_radix_cache", "tree_cache"):
             setattr(it, name, getattr(caches, name))

@@ -1,6 +1,7 @@
 """Counts the requests that SGLang's own scheduler (until 0.5.16) runs at once in pools of a given size. driven.py says how. In these releases the
 scheduler makes its own prefix tree and processes results itself."""
 import collections
+import functools
 import types
 
 import driven
@@ -10,8 +11,8 @@ from sglang.srt.model_executor import model_runner_kv_cache_mixin as pools
 from sglang.srt.model_executor.model_runner import ModelRunner
 from without_card import Ranks
 
-KV_POOLS = ("MHATokenToKVPool", "MHATokenToKVPoolFP4", "MLATokenToKVPool", "MLATokenToKVPoolFP4", "NSATokenToKVPool", "SWAKVPool",
-            "HybridLinearKVPool")
+KV_POOLS = ("MHATokenToKVPool", "MHATokenToKVPoolFP4", "MLATokenToKVPool", "MLATokenToKVPoolFP4", "NSATokenToKVPool", "DSATokenToKVPool",
+            "SWAKVPool", "HybridLinearKVPool")
 
 
 class States(memory_pool.MambaPool):
@@ -61,7 +62,7 @@ def without_kernels():
     allocator.alloc_extend_kernel, allocator.alloc_decode_kernel = InTorch(extend), InTorch(decode)
     torch.Tensor.pin_memory = lambda tensor, *args: tensor
     memory_pool.MambaPool = States
-    for name in KV_POOLS:
+    for name in filter(functools.partial(hasattr, pools), KV_POOLS):
         setattr(pools, name, on_meta(getattr(pools, name)))
 
 

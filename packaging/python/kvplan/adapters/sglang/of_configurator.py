@@ -82,8 +82,18 @@ class Engine:
                 raise
             yield "not_built", words.of(error)  # the pools need no more of a model than its config
             self.model = types.SimpleNamespace(config=self.config.hf_config, **self.quantization_alone(how))
+        self.check_experts()
         self.kv_dtype_name, self.kv_dtype = kv_type(self.model, self.config)
         yield "kv_dtype", name_of(self.kv_dtype)
+
+    def check_experts(self):
+        """ModelRunner's own check, which comes after the weights and the pools."""
+        from sglang.srt import runtime_context as context
+        from sglang.srt.model_executor.model_runner_components.moe_ep_setup import check_quantized_moe_compatibility
+
+        ranks = context.get_parallel()
+        check_quantized_moe_compatibility(model_config=self.config, tp_size=self.tp, moe_ep_size=ranks.moe_ep_size,
+                                          moe_dp_size=ranks.moe_dp_size)
 
     def quantization_alone(self, how):
         from sglang.srt.model_loader.weight_utils import get_quant_config

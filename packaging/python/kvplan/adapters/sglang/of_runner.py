@@ -70,7 +70,7 @@ class Runner(ModelRunner):
             if not words.is_doubtful(error):
                 raise
             self.said["not_built"] = words.of(error)  # the pools need no more of a model than its config
-            self.model = types.SimpleNamespace(config=config.hf_config, **self.quantization_alone(how))
+            self.model = types.SimpleNamespace(config=config.hf_config, modules=lambda: (), **self.quantization_alone(how))
         self.dtype = config.dtype
         self.sliding_window_size = self.window()
 
