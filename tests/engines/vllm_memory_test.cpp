@@ -466,7 +466,7 @@ TEST_CASE("vllm: the encoder's outputs and its pass") {
   // Qwen3-VL counts 12.5 tokens for each of a video's in 0.11: "a budget of 153600 tokens".
   CHECK(outputs("Qwen3VLForConditionalGeneration", "0.11", 8192) == 153600);
   CHECK(outputs("Qwen3VLForConditionalGeneration", "0.13", 8192) == 16384);
-  input.request.extras.mm_limits = {{"video", 0}};
+  input.request.extras.mm_limits = {{"image", 1}, {"video", 0}};
   CHECK(outputs(kQwen25, "0.11", 128000) == 16384);
   // Audio is not an item of the vision tower, and images may be refused. V0 has no encoder cache, and later stages have
   // no encoder.
