@@ -5,6 +5,8 @@
 
 namespace kvplan {
 
+namespace {
+
 constexpr std::array kTermRanges{
     TermRange{"sglang card", -0.049, 0.004, 0},
     TermRange{"sglang card, unified memory", -0.128, 0.035, 0},
@@ -16,12 +18,12 @@ constexpr std::array kTermRanges{
     TermRange{"vllm activation until 0.8", -0.165, 0.078, 0},
     TermRange{"vllm activation, first start", -1.0, 0.663, 0},
     TermRange{"vllm activation, new runner", -0.165, 0.962, 512},
-    TermRange{"vllm encoder", -2.244, 2.244, 128},
-    TermRange{"vllm graphs", -0.771, 0.592, 128},
+    TermRange{"vllm encoder", -2.239, 2.239, 128},
+    TermRange{"vllm graphs", -0.786, 0.592, 128},
     TermRange{"vllm graphs until 0.11", -0.618, 0.601, 128},
     TermRange{"vllm graphs, Hopper", -0.267, 0.293, 128},
-    TermRange{"vllm graphs, several GPUs", -2.853, 2.853, 128},
-    TermRange{"vllm graphs, unified memory", -0.854, 0.645, 128},
+    TermRange{"vllm graphs, several GPUs", -2.871, 2.871, 128},
+    TermRange{"vllm graphs, unified memory", -0.854, 0.268, 128},
     TermRange{"vllm outside", -0.442, 0.673, 128},
     TermRange{"vllm outside since 0.27", -0.442, 1.253, 512},
     TermRange{"vllm outside until 0.15", -0.299, 1.087, 128},
@@ -29,17 +31,19 @@ constexpr std::array kTermRanges{
     TermRange{"vllm outside, ROCm", -0.419, 1.604, 128},
     TermRange{"vllm outside, several GPUs", -0.419, 1.604, 128},
     TermRange{"vllm outside, unified memory", -1.32, 2.512, 128},
-    TermRange{"vllm room for graphs", -0.729, 1.468, 128},
-    TermRange{"vllm room for graphs, new runner", -0.729, 0.347, 128},
+    TermRange{"vllm room for graphs", -0.728, 1.468, 128},
+    TermRange{"vllm room for graphs, new runner", -0.728, 0.347, 128},
     TermRange{"vllm weights", 0.0, 0.032, 16},
 };
+
+}  // namespace
 
 std::span<const TermRange> term_ranges() {
   return kTermRanges;
 }
 
 double terms_together() {
-  return 0.02;
+  return 0.01;
 }
 
 }  // namespace kvplan

@@ -219,7 +219,6 @@ TEST_CASE("With --engine the engine's values, lists and short options are read a
       {"llama.cpp", kModel, llama, {"-sm", "tensor"}},
       {"sglang", hybrid, sglang, {"-tp", "2", "--speculative-algorithm", "EAGLE"}},
       {"sglang", mixture, sglang, {"-tp", "2", "--moe-a2a-backend", "deepep"}},
-      {"sglang", kModel, sglang, {"--kv-cache-dtype", "fp4_e2m1"}},
       {"mlx", kModel, mlx, {"--prompt-cache-size", "4", "--prompt-cache-bytes", "1GB"}},
   };
   for (const Case& each : cases) {
