@@ -55,6 +55,7 @@ ReadCommand take_options_of_engine(std::vector<std::string>& arguments) {
   // "-cb" is no value of -c where the engine has it.
   const auto own_option = [&](std::string_view word) -> std::optional<std::string_view> {
     const Option* option = find_option(word.substr(0, word.find('=')));
+    if (has_word("--help -h --version -V", word)) return word;
     if (option == nullptr || (option->name() == "--task" && !picks) || !is_option_of(option->name(), *engine))
       return std::nullopt;
     return option->name();

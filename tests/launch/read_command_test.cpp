@@ -64,7 +64,7 @@ TEST_CASE("Options are read as the engine's parser reads them") {
   CHECK(!read("VLLM_USE_V1=1 vllm serve m").request.wants_v0);
   CHECK(asks("sglang serve --model m --mem-fraction 0.8 --ep 4 --disable-cuda-graph") ==
         "--mem-fraction-static 0.8; --enable-expert-parallel; --enforce-eager");
-  CHECK(asks("sglang serve --model m --speculative-algorithm EAGLE") == "--speculative-method mtp");
+  CHECK(asks("sglang serve --model m --speculative-algorithm EAGLE") == "--speculative-method EAGLE");
   CHECK(asks("llama-server -m m -fa -c 512 --n-gpu-layers all -np 2") ==
         "--flash-attn on; --ctx-size 512; --n-gpu-layers all; --num-seqs 2");
   CHECK(asks("llama-cli -m m -ts 3,1") == "--tensor-split 3,1; --tool cli; --pipeline-parallel-size 2");

@@ -48,7 +48,7 @@ static Found exaone(const EngineInput& input, std::uint32_t capability) {
   const SglangRules rules = sglang_rules(input.request);
   if (!rules.exaone_backends || !sglang_class(input.model).checks_backend || !has_windows(input)) return std::nullopt;
   // transformers' name is on the list since 0.5.22 too.
-  if (!rules.exaone_default && input.model.architecture == "ExaoneMoeForCausalLM") return std::nullopt;
+  if (!rules.exaone_default && sglang_class(input.model).checked_since_default) return std::nullopt;
   std::string_view backend = input.request.extras.attention_backend;
   const bool usual = capability == 0 || capability / 10 == 8 || capability / 10 == 9 || capability / 10 == 10;
   if (backend.empty() && rules.exaone_default && usual) return std::nullopt;

@@ -23,6 +23,7 @@ std::span<const ClassRow<SglangClass>> sglang_classes() {
      "BeamForCausalLM"},
     {&C::no_window_pool, {}, "Llama4ForCausalLM Step3p7FlashForCausalLM"},
     {&C::checks_backend, {}, "Exaone4ForCausalLM ExaoneMoEForCausalLM ExaoneMoeForCausalLM"},
+    {&C::checked_since_default, {}, "ExaoneMoeForCausalLM"},
     {&C::is_gpt_oss, {kGptOss}},
     {&C::states_in_pages, {}, "KimiK3ForConditionalGeneration"},
     {&C::nemotron_h_pages, {kNemotronH}},

@@ -13,27 +13,28 @@ namespace kvplan {
 struct SglangClass {
   // Pools and pages.
   bool compressed = false;  // DeepSeek-V4's pools: latents in windows, compressed entries, and the compressor's sums
-  bool sparse_latents = false;       // an indexer over latents (is_deepseek_dsa)
-  bool window_pool = false;          // sliding layers have a separate pool
-  bool no_window_pool = false;       // the class has no indexer, although other classes of the architecture have one
-  bool checks_backend = false;       // with windows it supports only three backends: SglangRules::exaone_backends
-  bool is_gpt_oss = false;           // its attention has sinks, which few backends support
-  bool states_in_pages = false;      // pages of 64 tokens on Blackwell, although the model has states
-  bool nemotron_h_pages = false;     // the same, by SglangRules::nemotron_h_pages
-  bool pages_of_128 = false;         // on Hopper and Blackwell only
-  bool no_state_chunks = false;      // its kernels cannot track states by chunk, so "auto" does not buffer any
-  bool tree_by_release = false;      // it has a radix cache by SglangRules::kimi_linear_has_tree
-  bool fills_shared_layers = false;  // layers that read another layer's cache have a separate pool anyway
-  bool images_among_tokens = false;  // keys and values of images are stored in the token pool
-  bool numbers_encoder = false;      // the encoder's attention also has layers in the pool
+  bool sparse_latents = false;         // an indexer over latents (is_deepseek_dsa)
+  bool window_pool = false;            // sliding layers have a separate pool
+  bool no_window_pool = false;         // the class has no indexer, although other classes of the architecture have one
+  bool checked_since_default = false;  // checks_backend, but only since SglangRules::exaone_default
+  bool checks_backend = false;         // with windows it supports only three backends: SglangRules::exaone_backends
+  bool is_gpt_oss = false;             // its attention has sinks, which few backends support
+  bool states_in_pages = false;        // pages of 64 tokens on Blackwell, although the model has states
+  bool nemotron_h_pages = false;       // the same, by SglangRules::nemotron_h_pages
+  bool pages_of_128 = false;           // on Hopper and Blackwell only
+  bool no_state_chunks = false;        // its kernels cannot track states by chunk, so "auto" does not buffer any
+  bool tree_by_release = false;        // it has a radix cache by SglangRules::kimi_linear_has_tree
+  bool fills_shared_layers = false;    // layers that read another layer's cache have a separate pool anyway
+  bool images_among_tokens = false;    // keys and values of images are stored in the token pool
+  bool numbers_encoder = false;        // the encoder's attention also has layers in the pool
   // Prefills and images.
   bool whole_prefills = false;  // prompts are never split into chunks
   bool no_prefill_graphs = false;
   bool prefill_graphs_with_images = false;
-  bool images_by_option = false;      // serves images only with --enable-multimodal
-  bool always_multimodal = false;     // whether or not the config has a tower
-  bool default_tower = false;         // the config class has a tower by default
-  bool shares_images = false;         // passes images on through CUDA IPC and does not keep their embeddings
+  bool images_by_option = false;   // serves images only with --enable-multimodal
+  bool always_multimodal = false;  // whether or not the config has a tower
+  bool default_tower = false;      // the config class has a tower by default
+  bool shares_images = false;      // passes images on through CUDA IPC and does not keep their embeddings
 };
 
 SglangClass sglang_class(const ModelShape& model);
