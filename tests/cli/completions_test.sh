@@ -11,7 +11,7 @@ for shell in bash zsh fish; do "$kvplan" completions $shell >"$work/$shell" || w
 "$kvplan" --help all >"$work/help" || wrong "no help"
 
 # Every long option that the help names is known to every shell and to the man page.
-options=$(grep -o -e '--[a-z][a-z-]*' "$work/help" | sort -u)
+options=$(grep -o -e '--[a-z][a-z0-9-]*' "$work/help" | sort -u)
 [ "$(echo "$options" | wc -l)" -ge 40 ] || wrong "the help names few options"
 for option in $options; do
   grep -q -e "[ ']$option[ |')]" "$work/bash" || wrong "bash lacks $option"
