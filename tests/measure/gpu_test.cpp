@@ -188,10 +188,8 @@ TEST_CASE("gpu: calibrate once, and the next plan and measurement know the conte
   CHECK(plan.out.find("450.0 MiB  measured 2 times on") != std::string::npos);
   const Run again = measure({"--calibration", file}, {kH100, "KVPLAN_FAKE_CONTEXT=450"});
   CHECK(says(again, "\"context_bytes\": " + std::to_string(450ull << 20)));
-  // The plan's line also includes libraries, so a measured context never lowers it.
-  const Run without = measure({"--calibration", "none"}, {kH100, "KVPLAN_FAKE_CONTEXT=450"});
-  const std::string planned = without.out.substr(without.out.find("\"planned_context_bytes\""), 40);
-  CHECK(says(again, planned.substr(0, planned.find('\n'))));
+  // The plan's line also includes libraries, 160 MiB beside a measured context.
+  CHECK(says(again, "\"planned_context_bytes\": " + std::to_string(610ull << 20)));
   // A file that is not a calibration is not overwritten.
   const std::string other = folder.write("other.json", "{}");
   const Run refused = measure({"--save-calibration", other}, {kH100});

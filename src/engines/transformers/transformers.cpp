@@ -367,7 +367,7 @@ static std::optional<LedgerLine> computed_states(const EngineInput& input, std::
                     Bytes(0),
                     Bytes(0),
                     Bytes(4) * checked_mul(prompt, row, kPass),
-                    {"{tokens} tokens * {row} * 4 B", {{"tokens", prompt}, {"row", row}}},
+                    {"none with the package, else {tokens} tokens * {row} * 4 B", {{"tokens", prompt}, {"row", row}}},
                     "modeling_falcon_h1.py, modeling_mamba.py: what runs without the package; measured on an H200"};
 }
 
