@@ -15,8 +15,9 @@
 #include "sources/hub_curl.h"
 #include "sources/hub_http.h"
 
-// A worker may block until the server answers. Returns malloc'ed memory: a status (0: no answer), the length of the headers,
-// the length of the body, then both. The browser follows redirects, and does not say why a server was unreachable.
+// A worker may block until the server answers. Returns malloc'ed memory: a status (0: no answer), the length of the
+// headers, the length of the body, then both. The browser follows redirects, and does not say why a server was
+// unreachable.
 EM_JS(unsigned char*, kvplan_fetch,
       (const char* url, const char* authorization, const char* range, double milliseconds), {
         const request = new XMLHttpRequest();

@@ -48,7 +48,7 @@ TEST_CASE("transformers: DeepSeek-V4's compressor stores the tokens of an incomp
   // The gates of 21 layers in float32: 5,120 B more in each.
   CHECK(held("deepseek-v4-flash", request_for("transformers", 1001)) == 17384960 + 21 * 5120);
   CHECK(held("deepseek-v4-flash", request_for("transformers@5.16", 1001)) == 17384960);
-  // At a whole window the buffer is an empty view, which holds the memory until the next token (storage in 5.24).
+  // At a whole window the buffer is an empty view, whose memory stays until the next token (storage in 5.24).
   CHECK(held("deepseek-v4-flash", request_for("transformers", 4096)) == 40074240);
 }
 

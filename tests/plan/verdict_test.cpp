@@ -129,8 +129,8 @@ TEST_CASE("missing memory is printed in GiB") {
 }
 
 TEST_CASE("graphs captured beside the share need the rest of the GPU") {
-  // vLLM before 0.20 fills its share with the cache, then captures (gpu_worker.py: compile_or_warm_up_model); what the
-  // profile run freed is there too.
+  // vLLM before 0.20 fills its fraction of the GPU with the cache, then captures (gpu_worker.py:
+  // compile_or_warm_up_model); what the profile run freed is there too.
   const auto ask = [](const char* engine, double share, bool eager = false) {
     Request request = request_for(engine, 512);
     request.card.gpu = &parse_gpu("h100-80gb");
