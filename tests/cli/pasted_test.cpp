@@ -245,8 +245,8 @@ TEST_CASE("llama.cpp's GPUs divide a model by layers, rows or tensors") {
     words.insert(words.end(), more.begin(), more.end());
     return asked(words);
   };
-  const auto weights = [](const Json& plan, int gpu) {
-    return plan.at("memory").at(gpu).at("weights_bytes").get<std::int64_t>();
+  const auto weights = [](const Json& planned, std::size_t gpu) {
+    return planned.at("memory").at(gpu).at("weights_bytes").get<std::int64_t>();
   };
   // An even part of every matrix, the head's too; norms stay with their layers.
   const Json rows = plan("llama.cpp@b8352", {"--gpu", "2xrtx-3090", "-sm", "row"});

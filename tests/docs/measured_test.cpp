@@ -83,7 +83,7 @@ TEST_CASE("measured: a prompt in one pass of transformers, on a real card") {
     // layers.
     const double cache = static_cast<double>(memory.kv_cache->count()) / kMiB;
     if (seen("cache_after") > 0) CHECK(std::fabs(cache - seen("cache_after")) <= 0.003 * cache + 1);
-    // PyTorch alone computes the states of Mamba there, without the packages for them.
+    // PyTorch only computes the states of Mamba there, without the packages for them.
     if (row.at("model") == "mamba-2.8b") continue;
     const double took = seen("prefill_peak") - cache;
     CHECK(took >= low);

@@ -152,7 +152,7 @@ TEST_CASE("MLX: packed checkpoints that its loader refuses") {
     return make_plan(load_published(*find_published(id).model, std::string(id), {}), request_for("mlx", 1))
         .verdict.refusal;
   };
-  // mlx_lm/utils.py of 0.32.2: of ModelOpt NVFP4 alone, of compressed-tensors no FP8.
+  // mlx_lm/utils.py of 0.32.2: of ModelOpt NVFP4 only, of compressed-tensors no FP8.
   for (const std::string_view id : {"nvidia/Qwen3.6-27B-NVFP4", "nvidia/Llama-3.1-70B-Instruct-FP8",
                                     "RedHatAI/Llama-4-Scout-17B-16E-Instruct-FP8-dynamic"}) {
     CAPTURE(id);

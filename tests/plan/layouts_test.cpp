@@ -213,7 +213,7 @@ TEST_CASE("users: a layout that clearly fits comes before one that is too close 
   request.users = true;
   int rotated = 0;
   for (const char* card : {"rtx-4090", "l40s", "a100-80gb"})
-    for (const std::uint64_t users : {16, 48, 112, 300}) {
+    for (const std::uint64_t users : {16U, 48U, 112U, 300U}) {
       CAPTURE(card);
       CAPTURE(users);
       const ModelSpec model = test_model("llama-3.1-8b");
