@@ -100,7 +100,7 @@ void require_host_memory(const Plan& plan, Bytes total, Judge& judge) {
   if (need.bytes > need.budget || is_tight || alone) judge.require_estimate(need);
 }
 
-// Graphs that an engine captures beside its share, once the cache fills it, need the rest of the GPU and what the
+// Graphs that an engine captures outside its fraction, once the cache fills that, need the rest of the GPU and what the
 // profile's activations leave.
 void require_graphs(const EngineInput& input, const Engine& engine, const Plan& plan, Bytes memory, Judge& judge) {
   const auto sum = [&](const auto& counts) {
