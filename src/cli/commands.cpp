@@ -238,7 +238,7 @@ static int run_measured(const Invocation& call) {
 }
 
 // The Python package queries the engine: main hands the command over to it if it is installed. Without it this is an
-// error, except to save its figures, and to give it the files of a model in the catalogue (--said=files), a line each.
+// error, except to save its figures, and to give it the files of a model in the catalogue (--said=files), one per line.
 static int run_verify(const Invocation& call) {
   if (call.measuring.said == "files")
     if (const CatalogueName known = find_published(single_model(call)); known.model != nullptr) {

@@ -52,7 +52,7 @@ ReadCommand take_options_of_engine(std::vector<std::string>& arguments) {
   std::vector<std::string> own(arguments.begin(), dashes);
   // An option that kvplan only has for other engines belongs to this engine. So does --task, except for `pick`.
   const bool picks = std::find(arguments.begin(), dashes, "pick") != dashes;
-  // "-cb" is no value of -c where the engine has it.
+  // If the engine has "-cb", it is not -c with a value.
   const auto own_option = [&](std::string_view word) -> std::optional<std::string_view> {
     const Option* option = find_option(word.substr(0, word.find('=')));
     if (has_word("--help -h --version -V", word)) return word;

@@ -369,7 +369,7 @@ struct AutoPlacement {
   Tokens least_context;        // the shortest context that the engine reduces to by itself; 0: it keeps the context
   bool experts = false;        // only the experts of a mixture go to main memory, if that is enough
   bool sees_extras = true;     // drafts and image encoders are counted
-  double one_gpu = 0;          // a model below this fraction of a GPU goes to the largest of several alone
+  double one_gpu = 0;          // a model below this fraction of the largest GPU uses only that one
 };
 
 struct Engine {

@@ -182,7 +182,7 @@ Request laid_out(Request request) {
   return request;
 }
 
-// The largest GPU alone, if the engine puts a model there that uses at most this fraction of it.
+// Only the largest GPU, if the engine puts a model there that uses at most this fraction of it.
 std::optional<Request> on_one_gpu(PlanCache& cache, const Request& request, double share) {
   const bool chooses = !request.card.mixed.empty() || searches_layouts(request);
   const LlamaCppOptions& asked = request.llama_cpp;

@@ -332,7 +332,7 @@ void add_host_layers(const ModelSpec& model, const Weigher& weigher, const Weigh
   if (auto line = padding_line(model, request, on_host, true)) out.host.push_back(std::move(*line));
 }
 
-// --split-mode row: each GPU has its share of the rows of every matrix, except for experts.
+// --split-mode row: each GPU has its part of the rows of every matrix, except for experts.
 void share_rows(const Request& request, RankWeights& out) {
   constexpr LineId kWhole[] = {LineId::kExperts, LineId::kNorms, LineId::kRouter};
   std::vector<double> shares = request.llama_cpp.tensor_split;

@@ -424,7 +424,7 @@ std::vector<RankCache> LlamaCppLayout::explain(const Load& load) const {
   return out;
 }
 
-// Copies of what a slot cannot roll back: recurrent states and windows. A prompt leaves two at its end, and one each
+// Copies of what a slot cannot roll back: recurrent states and windows. A prompt leaves two at its end, and one per
 // 8192 tokens.
 std::optional<LedgerLine> LlamaCppLayout::checkpoints(const Load& load) const {
   constexpr std::uint64_t kSpacing = 8192;

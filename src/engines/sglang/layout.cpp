@@ -76,7 +76,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     const auto pool = [&](std::uint64_t tokens, std::uint64_t page) { return (tokens / page + 1) * page; };
     const SglangCounts device = budget ? pools_of(*budget, load) : SglangCounts{};
     double ratio = hicache_.host_cache_ratio.value_or(kRatio);
-    // A size is shared out as the GPU's pools are (hybrid_pool_assembler.py _split_hicache_size).
+    // A size is split over the pools as the GPU's memory is (hybrid_pool_assembler.py _split_hicache_size).
     Bytes pools;
     for (const SglangStage& stage : stages_)
       pools = std::max(pools, stage.full * device.full + stage.windows * device.windows + stage.slot * device.slots);

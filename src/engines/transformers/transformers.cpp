@@ -348,7 +348,7 @@ static std::optional<LedgerLine> index_scores(const OverheadInput& in, std::uint
 // Without the package mamba-ssm PyTorch computes the states, in float32: Mamba 2 from the products of B and C for every
 // two tokens of a chunk (the allocator keeps one such tensor and asks for another: with 135 GiB free a second of 96 GiB
 // failed), Mamba 1 from three tensors of a state for every token. Whether the package is there is not known, so this is
-// in the range alone.
+// only in the range.
 static std::optional<LedgerLine> computed_states(const EngineInput& input, std::uint64_t prompt) {
   constexpr std::uint64_t kChunk = 256;
   const std::uint64_t width = mamba_width(input);

@@ -179,7 +179,7 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
     return line("vllm outside, several GPUs", "outside PyTorch and communication", 300, " on a rank of several",
                 "0.11 to 0.93 GiB in 8 start-up logs of V0");
   // Logs of one source grow by 2 GiB in the first step, as much as before the budget: probably a second communicator,
-  // of which NCCL 2.28 keeps 388 MiB on an H200 even for a rank alone (648 MiB with the first).
+  // of which NCCL 2.28 keeps 388 MiB on an H200 even for a single rank (648 MiB with the first).
   if (!alone && rules.sparing_sampler && vllm_is_hopper(request))
     return line("vllm outside, Hopper with NVLink", "outside PyTorch and communication", 2112, " on a rank of several",
                 "2.06 to 2.21 GiB in 13 start-up logs of H100, all of one source");
@@ -236,7 +236,7 @@ std::uint64_t qwen_video(const VllmRules& rules, Tokens context) {
   return kQwenImage * std::clamp<std::uint64_t>(images, 1, rules.video_frames / 2);
 }
 
-// Qwen3-VL's video has a limit of pixels, and 0.11 and 0.12 count 12.5 tokens for each of its own.
+// Qwen3-VL's video has a limit of pixels, and 0.11 and 0.12 count 12.5 tokens for each of its tokens.
 constexpr std::uint64_t kQwen3Video = 12288, kQwen3Counted = kQwen3Video * 25 / 2;
 
 std::optional<EncoderBudget> encoder_budget(const EngineInput& input, const VllmRules& rules, Tokens context) {

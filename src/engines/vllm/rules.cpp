@@ -34,7 +34,7 @@ constexpr Rule<V> kRules[] = {
           "EngineArgs._is_v1_supported_oracle of 0.8.1; start-up logs of 0.8 and 0.9"),
     {&V::v1_where_it_can, 1, release(8), release(9), "0.8 chooses the engine by the GPU and the options.",
      "EngineArgs._is_v1_supported_oracle"},
-    until(11, &V::has_v0, "VLLM_USE_V1=0 takes the V0 engine.", "vllm/v1 alone is left in 0.11"),
+    until(11, &V::has_v0, "VLLM_USE_V1=0 takes the V0 engine.", "0.11 has only vllm/v1"),
     since(10, &V::profiles_videos,
           "The profile run has a whole video of Qwen2-VL and Qwen2.5-VL; before, one that fits the batch.",
           "_dummy_run's seq_len in v1/worker/gpu_model_runner.py of 0.9 and 0.10"),

@@ -21,7 +21,7 @@ void read_windowed(Reader& reader) {
 }
 
 void read_qwen(Reader& reader) {
-  // A list of layers decides alone.
+  // Only a list of layers decides.
   for (const std::string_view key : {"sliding_window", "use_sliding_window", "max_window_layers"})
     reader.text.touch(key);
   read_decoder(reader, {PatternRule::Default::kQwen});
