@@ -245,7 +245,7 @@ class ShellReader {
       const bool adds = text[0] == '+';
       text.remove_prefix(1);
       const auto next = product(text);
-      if (!next || (!adds && *next > *out)) return std::nullopt;
+      if (!next || *next > (adds ? kMostNumber - *out : *out)) return std::nullopt;
       out = adds ? *out + *next : *out - *next;
     }
     return out;

@@ -56,6 +56,10 @@ TEST_CASE("A value that the text leaves open stays open behind another name") {
   CHECK(commands_of("C=4\nN=$((2 * C + 1))\nrun $N $((32*1024)) $(( $C / 2 - 1 ))") == "run|9|32768|1");
   CHECK(read_shell("run $((2 * Q))").commands.at(0).words.at(1).unset.size() == 1);
   CHECK(commands_of("run $((1 / 0))").starts_with("run|$(("));
+  // 17 times 2^60 would wrap to 2^60.
+  std::string sum = "1152921504606846976";
+  for (int i = 0; i < 16; ++i) sum += "+1152921504606846976";
+  CHECK(commands_of("run $((" + sum + "))").starts_with("run|$(("));
 }
 
 TEST_CASE("Windows scripts and text from web pages are read") {
