@@ -17,7 +17,7 @@ struct PublishedModel {
   std::string_view family, generation;
   std::string_view tasks;          // separated by spaces: chat, vision, code, embedding, reranking, speech
   std::string_view license, date;  // as its page on the Hub has them; empty if no record was found
-  std::uint64_t parameters = 0;    // as its files store them; 0: no record
+  std::uint64_t parameters = 0;    // in its files; 0: not known
   std::string gguf;                // a repository with its GGUF files
   std::string_view ollama;         // its tag in ollama's library
   std::string_view tags;           // all its tags, separated by spaces: "llama3.1:8b llama3.1"

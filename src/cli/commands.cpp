@@ -22,6 +22,7 @@
 #include "plan/questions.h"
 #include "report/report.h"
 #include "sources/catalogue.h"
+#include "weights/weigh.h"
 
 namespace kvplan {
 
@@ -363,6 +364,9 @@ static int run_models(const Invocation& call) {
     };
     if (std::all_of(call.models.begin(), call.models.end(), has)) list.models.push_back(model);
   }
+  for (PublishedModel& model : list.models)
+    if (model.parameters == 0)
+      model.parameters = count_parameters(load_published(model, std::string(model.id), call.source.read)).total;
   if (list.models.empty())
     usage_error("models: no model has \"" + one_line(join(call.models, " "), 60) + "\" in its name",
                 "kvplan models lists them all");

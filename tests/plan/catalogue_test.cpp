@@ -240,9 +240,13 @@ TEST_CASE("catalogue: a name without a network") {
 TEST_CASE("models: lists and searches") {
   const json all = json::parse(run_program({"models", "--json"}).out);
   CHECK(all["models"].size() == catalogue().size());
+  for (const json& model : all["models"]) CHECK_MESSAGE(model["parameters"].is_number_unsigned(), model["id"].dump());
   CHECK(all["catalogue_date"] == catalogue_date());
   const json embedding = json::parse(run_program({"models", "qwen3", "embedding", "--json"}).out);
   CHECK(embedding["models"].size() == 3);
+  // Ids can be copied from the table.
+  CHECK(run_program({"models", "meta-llama"}).out.find("meta-llama/Llama-3.2-90B-Vision-Instruct ") !=
+        std::string::npos);
   const Run none = run_program({"models", "no-such-model"});
   CHECK(none.exit == 2);
   CHECK(none.out.empty());

@@ -28,7 +28,7 @@ static Page models_page(const ModelList& list) {
     rows.push_back({std::string(model.id), size_text(model.parameters), or_dash(model.date), or_dash(model.license),
                     std::string(model.tasks), or_dash(model.ollama)});
   page.add("", Detail::kComment,
-           titled_table({"model", "parameters", "published", "license", "for", "in ollama"}, 0b10, rows, {3, 2}),
+           titled_table({"model", "parameters", "published", "license", "for", "in ollama"}, 0b10, rows, {3, 2, 4}),
            {"Use an id, its last part or an ollama tag as MODEL. Catalogue of " + std::string(list.date) + "."});
   return page;
 }

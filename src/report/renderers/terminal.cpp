@@ -61,6 +61,9 @@ std::vector<std::string> lines_of(std::string_view text, std::size_t first, std:
     }
     while (text_width(word) > width) {
       std::size_t cut = first_characters(word, width);
+      // A long name breaks after its organization or a hyphen.
+      const std::size_t part = word.substr(0, cut).find_last_of("/-");
+      if (part != std::string_view::npos && part > cut / 2) cut = part + 1;
       // A line that begins with "::" is a command to a CI runner.
       if (word.substr(cut).starts_with("::")) ++cut;
       out.back() += word.substr(0, cut);
