@@ -45,11 +45,14 @@ def worker_for(engine, mem):
     runner = types.SimpleNamespace(
         token_to_kv_pool=pool, model_config=engine.config, mtp_draft_device_pools=(), mtp_draft_mamba_pools=(),
         spec_algorithm=made.spec_algorithm, attn_backend=None, prefill_aware_swa=False)
+    tokens = sizes.max_total_num_tokens
+    if hasattr(made, "logical_token_capacity"):
+        tokens = made.logical_token_capacity(max_total_num_tokens=tokens)
     return types.SimpleNamespace(
         model_runner=runner, is_hybrid_swa=made.is_hybrid_swa, sliding_window_size=made.sliding_window_size,
         get_memory_pool=lambda: (requests, allocator),
         get_tokens_per_layer_info=lambda: (sizes.full_max_total_num_tokens, sizes.swa_max_total_num_tokens),
-        tokens=made.logical_token_capacity(max_total_num_tokens=sizes.max_total_num_tokens),
+        tokens=tokens,
         page_size=context.get_schedule().page_size, spec_algorithm=made.spec_algorithm, sizes=sizes)
 
 
@@ -71,14 +74,14 @@ class Driven(driven.Driven):
         caches = fitting(
             kv_cache_builder.build_kv_cache, server_args=engine.args, model_config=engine.config, tp_worker=worker, page_size=worker.page_size,
             spec_algorithm=worker.spec_algorithm, enable_metrics=False, enable_kv_cache_events=False,
-            enable_hierarchical_cache=False, pp_group=types.SimpleNamespace(cpu_group=None))
+            enable_hierarchical_cache=False, pp_group=types.SimpleNamespace(cpu_group=None), ps=engine.ranks())
         for name in ("is_hybrid_swa", "is_hybrid_ssm", "sliding_window_size", "full_tokens_per_layer", "swa_tokens_per_layer",
                      "req_to_token_pool", "token_to_kv_pool_allocator", "disable_radix_cache", "tree_cache"):
             setattr(it, name, getattr(caches, name))
         context.get_context().override("at_once", pp_max_micro_batch_size=worker.sizes.max_running_requests)
         longest = min(engine.config.context_len, worker.tokens) - 1
         vars(it).update(
-            server_args=engine.args, model_config=engine.config, tp_worker=worker, model_worker=worker, draft_worker=None,
+            server_args=engine.args, model_config=engine.config, tp_worker=worker, model_worker=worker, draft_worker=None, ps=engine.ranks(),
             spec_algorithm=worker.spec_algorithm, page_size=worker.page_size, device="cpu", is_generation=True,
             max_total_num_tokens=worker.tokens, max_prefill_tokens=schedule.max_prefill_tokens,
             max_running_requests=worker.sizes.max_running_requests, max_queued_requests=None, max_req_len=longest,
