@@ -1,5 +1,6 @@
 """Counts the requests that SGLang's own scheduler (since 0.5.17) runs at once in pools of a given size. driven.py says how."""
 import array
+import collections
 import types
 
 import driven
@@ -7,6 +8,10 @@ import torch
 from driven import Ignores
 from of_configurator import kv_pool
 from without_card import fitting
+
+
+def without_pinning(function):
+    return lambda *args, pin_memory=False, **kwargs: function(*args, **kwargs)
 
 
 def without_kernels():
@@ -24,6 +29,7 @@ def without_kernels():
 
     paged.PagedTokenToKVPoolAllocator.__init__ = init
     torch.Tensor.pin_memory = lambda tensor, *args: tensor
+    torch.tensor = without_pinning(torch.tensor)
     states = memory_pool.HybridReqToTokenPool.mamba_pool_cls
     memory_pool.HybridReqToTokenPool.mamba_pool_cls = staticmethod(lambda **how: states(**{**how, "device": "meta"}))
 
@@ -96,18 +102,14 @@ class Driven(driven.Driven):
             metrics_collector=None, metrics_reporter=Ignores(enable_metrics=False, num_generated_tokens=0, forward_ct_decode=0,
                                                              current_scheduler_metrics_enabled=False),
             grammar_manager=Ignores(has_waiting_grammars=lambda: False), output_streamer=Ignores(), future_map=None,
-            scheduler_stage_metrics=None,
+            scheduler_stage_metrics=None, ipc_channels=None, gpu_id=0, enable_fpm=False, result_queue=collections.deque(),
             dynamic_chunk_sizer=None, load_inquirer=Ignores(_get_num_pending_tokens=lambda **how: 0),
             dp_attn_adapter=Ignores(maybe_prepare_mlp_sync_batch=lambda batch, **how: batch,
                                     maybe_convert_decode_to_extend=lambda batch: batch),
             ngram_embedding_manager=Ignores(prepare_for_forward=lambda batch, **how: batch))
-        it.init_running_status()
-        it.init_chunked_prefill()
-        it.init_schedule_policy()
-        it.init_deterministic_inference_config()
-        it.init_dsa_kpool_truncation_align()
-        it.init_mamba_truncation_align()
-        it.init_batch_result_processor()
+        for step in ("init_running_status", "init_chunked_prefill", "init_schedule_policy", "init_deterministic_inference_config",
+                     "init_dsa_kpool_truncation_align", "init_mamba_truncation_align", "init_batch_result_processor"):
+            getattr(it, step, lambda: None)()  # those of its own that the release has
         it.enable_skip_finishing_decode = it.enable_overlap
 
     def step(self):
