@@ -37,8 +37,50 @@ def default_folder():
 
 
 def read_rows(path):
+    """The rows of a file. {"same": [FIRST, COUNT]} stands for rows of its neighbour, the release that the first row calls `beside`."""
     with open(path) as f:
-        return [json.loads(line) for line in f if line.strip()]
+        rows = [json.loads(line) for line in f if line.strip()]
+    if not rows or "beside" not in rows[0]:
+        return rows
+    theirs, out = neighbour(path, rows[0]), []
+    for row in rows:
+        out += theirs[row["same"][0]:sum(row["same"])] if "same" in row else [row]
+    return out
+
+
+def neighbour(path, head):
+    """The rows of the release beside, as if this release had written them."""
+    rows = read_rows(os.path.join(os.path.dirname(path), f"{head['engine']}-{head['beside']}.jsonl"))
+    return [{**row, "release": head["release"]} if "release" in row else row for row in rows]
+
+
+def without_equal(path, head, rows):
+    """The rows that the neighbour does not have, and the numbers of those that it has."""
+    if "beside" not in head:
+        return rows
+    numbers = {json.dumps(row): number for number, row in enumerate(neighbour(path, head)) if number > 0}
+    out = []
+    for row in rows:
+        number = numbers.get(json.dumps(row))
+        if number is None:
+            out.append(row)
+        elif out and "same" in out[-1] and sum(out[-1]["same"]) == number:
+            out[-1]["same"][1] += 1
+        else:
+            out.append({"same": [number, 1]})
+    return out
+
+
+def that_leave_out(path):
+    """{file: its rows} for the files whose neighbour is this file."""
+    engine, release = read_head(path)["engine"], read_head(path)["release"]
+    files = glob.glob(os.path.join(os.path.dirname(path), f"{engine}-*.jsonl"))
+    return {file: read_rows(file) for file in files if read_head(file).get("beside") == release}
+
+
+def read_head(path):
+    with open(path) as f:
+        return json.loads(f.readline())
 
 
 def configs():
@@ -209,14 +251,15 @@ class Progress:
 
 def write_rows(path, head, rows):
     """Writes one line for the run and then one for each case. The file is complete or not there."""
-    count = 0
+    rows = list(rows)
+    others = that_leave_out(path) if os.path.exists(path) else {}
     with open(path + ".part", "w") as f:
-        f.write(json.dumps(head, separators=(",", ":")) + "\n")
-        for row in rows:
+        for row in [head, *without_equal(path, head, rows)]:
             f.write(json.dumps(row, separators=(",", ":")) + "\n")
-            count += 1
     os.replace(path + ".part", path)
-    say(f"{path}: {count} rows")
+    say(f"{path}: {len(rows)} rows")
+    for file, theirs in others.items():
+        write_rows(file, theirs[0], theirs[1:])
 
 
 def write_options(engine, release, options):

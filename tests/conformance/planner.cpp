@@ -74,11 +74,24 @@ std::string text_of(const Json& object, const char* key) {
 
 }  // namespace
 
+// A file may leave out the rows that its neighbour has ("beside"): {"same": [FIRST, COUNT]} (common.py).
 std::vector<Json> read_lines(const std::string& path) {
-  std::vector<Json> out;
+  std::vector<Json> out, theirs;
   std::ifstream file(path);
-  for (std::string line; std::getline(file, line);)
-    if (!line.empty()) out.push_back(Json::parse(with_quoted_words(line)));
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty()) continue;
+    const Json row = Json::parse(with_quoted_words(line));
+    if (!row.contains("same")) {
+      out.push_back(row);
+    } else if (const std::size_t first = row["same"].at(0), count = row["same"].at(1); first + count <= theirs.size()) {
+      out.insert(out.end(), theirs.begin() + first, theirs.begin() + first + count);
+    }
+    if (!row.contains("beside")) continue;
+    const std::string beside = row["engine"].get<std::string>() + "-" + row["beside"].get<std::string>();
+    theirs = read_lines((std::filesystem::path(path).parent_path() / (beside + ".jsonl")).string());
+    for (Json& each : theirs)
+      if (each.contains("release")) each["release"] = row["release"];
+  }
   return out;
 }
 

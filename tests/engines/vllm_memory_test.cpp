@@ -135,19 +135,35 @@ TEST_CASE("vllm: which runner profiles, by release and model (VllmConfig.use_v2_
   const auto with = [](DraftMethod method) { return [method](EngineInput& input) { input.draft_method = method; }; };
   CHECK(each("vllm@0.15", dense) == 39);
   CHECK(each("vllm@0.22", dense) == 15);
-  CHECK(each("vllm@0.26", dense) == 2);
-  CHECK(each("vllm@0.26", sees) == 15);
-  CHECK(each("vllm@0.27", sees) == 2);
+  CHECK(each("vllm@0.24", dense) == 15);
+  CHECK(each("vllm@0.25", dense) == 2);
+  CHECK(each("vllm@0.26", sees) == 2);
   CHECK(each("vllm@0.28", experts) == 15);
-  CHECK(each("vllm@0.30", experts) == 2);
+  CHECK(each("vllm@0.29", experts) == 2);
   for (const DraftMethod method : {DraftMethod::kNgram, DraftMethod::kMedusa, DraftMethod::kModel})
     CHECK(each("vllm@0.30", with(method)) == 15);  // "Model Runner V2 does not yet support" them
   for (const DraftMethod method : {DraftMethod::kEagle3, DraftMethod::kMtp})
     CHECK(each("vllm@0.30", with(method)) == 2);
-  CHECK(each("vllm@0.33", with(DraftMethod::kNgram)) == 10);
+  CHECK(each("vllm@0.31", with(DraftMethod::kModel)) == 2);
+  CHECK(each("vllm@0.31", with(DraftMethod::kNgram)) == 15);
+  CHECK(each("vllm@0.32", with(DraftMethod::kNgram)) == 2);
+  CHECK(each("vllm@0.32", with(DraftMethod::kMedusa)) == 15);
+  CHECK(each("vllm@0.33", with(DraftMethod::kMedusa)) == 10);
   CHECK(each("vllm@0.32", dense) == 2);
   CHECK(each("vllm@0.33", dense) == 10);
-  // Models with experts that 0.26 lists, and those for which 0.30 keeps the old runner on AMD GPUs.
+  // Models that 0.22 to 0.28 list, and those for which 0.28 to 0.31 keep the old runner on AMD GPUs.
+  const auto listed = [](const char* architecture, bool is_packed) {
+    return [architecture, is_packed](EngineInput& input) {
+      input.model.architecture = architecture;
+      input.model.is_packed = is_packed;
+    };
+  };
+  CHECK(each("vllm@0.21", listed("Qwen3ForCausalLM", false)) == 15);
+  CHECK(each("vllm@0.22", listed("Qwen3ForCausalLM", false)) == 2);
+  CHECK(each("vllm@0.22", listed("LlamaForCausalLM", false)) == 15);
+  CHECK(each("vllm@0.23", listed("LlamaForCausalLM", false)) == 2);
+  CHECK(each("vllm@0.23", listed("LlamaForCausalLM", true)) == 15);
+  CHECK(each("vllm@0.24", listed("LlamaForCausalLM", true)) == 2);
   const auto named = [](const char* architecture, const char* card) {
     return [architecture, card](EngineInput& input) {
       input.model.experts.used = 8;
@@ -157,7 +173,11 @@ TEST_CASE("vllm: which runner profiles, by release and model (VllmConfig.use_v2_
   };
   CHECK(each("vllm@0.26", named("Qwen2MoeForCausalLM", "h100-80gb")) == 2);
   CHECK(each("vllm@0.26", named("Qwen3MoeForCausalLM", "h100-80gb")) == 15);
-  CHECK(each("vllm@0.30", named("DeepseekV4ForCausalLM", "mi300x")) == 15);
+  CHECK(each("vllm@0.27", named("DeepseekV4ForCausalLM", "h100-80gb")) == 15);
+  CHECK(each("vllm@0.28", named("DeepseekV4ForCausalLM", "h100-80gb")) == 2);
+  for (const char* release : {"vllm@0.28", "vllm@0.31"})
+    CHECK(each(release, named("DeepseekV4ForCausalLM", "mi300x")) == 15);
+  CHECK(each("vllm@0.32", named("DeepseekV4ForCausalLM", "mi300x")) == 2);
   CHECK(each("vllm@0.30", named("DeepseekV4ForCausalLM", "h100-80gb")) == 2);
   CHECK(each("vllm@0.33", named("DeepseekV4ForCausalLM", "mi300x")) == 10);
 }
@@ -388,10 +408,10 @@ TEST_CASE("vllm: memory reserved for graphs beyond their use is subtracted from 
   };
   CHECK(room("vllm@0.26", 8) == 0);
   CHECK(room("vllm@0.28", 8) == doctest::Approx(0.25).epsilon(1e-6));
-  // The new runner does not estimate graphs until 0.30, so they are not subtracted from the budget.
+  // The new runner does not estimate graphs until 0.29, so they are not subtracted from the budget.
   CHECK(room("vllm@0.28", 0) == 0);
   // Since then the second of two whole graphs is the estimate for each other graph: 51 here, with 30 MiB each.
-  CHECK(room("vllm@0.30", 0) > 4);
+  CHECK(room("vllm@0.29", 0) > 4);
   // Llama-3.1-8B, A100: 1.44 printed with the peak, 0.23 taken.
   EngineInput input = shaped("vllm@0.31", kLlama8b);
   input.request.card.gpu = &parse_gpu("a100-80gb");

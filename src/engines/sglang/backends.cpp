@@ -22,7 +22,8 @@ constexpr const char* kBlackwell = " is only supported on Blackwell GPUs. Please
 static Template missing(const EngineInput& input, std::string_view name, std::uint32_t capability) {
   const std::uint32_t major = capability / 10;
   const bool has_latents = sglang_has_latents(input);
-  const bool newer = sglang_rules(input.request).trtllm_beyond_sm100;
+  const SglangRules rules = sglang_rules(input.request);
+  const bool newer = rules.trtllm_beyond_sm100;
   if (sglang_class(input.model).is_gpt_oss && !has_word(kOfGptOss, name))
     return {"GptOssForCausalLM requires one of {backends} attention backend", {{"backends", kOfGptOss}}};
   if (has_word("trtllm_mla cutedsl_mla", name) && !has_latents)
@@ -32,7 +33,12 @@ static Template missing(const EngineInput& input, std::string_view name, std::ui
   if (name == "fa3" && major != 9 && (major != 8 || has_latents))
     return "FlashAttention v3 Backend requires SM>=80 and SM<=90. Please use `--attention-backend flashinfer`.";
   if (name == "trtllm_mla" && major != 10 && major != 12) return Template("TRTLLM MLA backend") + kBlackwell;
-  if (has_word("cutedsl_mla tokenspeed_mla", name) && major != 10 && sglang_rules(input.request).cutedsl_on_sm100)
+  const bool is_tokenspeed = name == "tokenspeed_mla" && !rules.tokenspeed_is_cutedsl;
+  if (is_tokenspeed && major != 10 && major != 12)
+    return "tokenspeed_mla backend is only supported on Blackwell GPUs (SM100/SM12x).";
+  if (is_tokenspeed && input.types.key == input.types.model)
+    return "tokenspeed_mla backend requires kv-cache-dtype=fp8_e4m3.";
+  if (has_word("cutedsl_mla tokenspeed_mla", name) && !is_tokenspeed && major != 10)
     return Template("CuteDSL MLA backend") + kBlackwell;
   const bool has_trtllm = major == 10 || (newer && (major == 9 || major == 12));
   if (name == "trtllm_mha" && !has_trtllm)

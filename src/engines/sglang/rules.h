@@ -32,7 +32,8 @@ struct SglangRules {
   bool gpt_oss_pools_on_blackwell = false, nemotron_h_pages = false;
   // Backends and formats (backends.cpp, refusal.cpp).
   bool exaone_backends = false, exaone_default = false;
-  bool trtllm_beyond_sm100 = false, cutedsl_on_sm100 = false, cutlass_pages_of_128 = false, fa4_pages_of_128 = false;
+  bool trtllm_beyond_sm100 = false, tokenspeed_is_cutedsl = false, cutlass_pages_of_128 = false,
+       fa4_pages_of_128 = false;
   bool nvfp4_for_latents = false;
   bool indexes_on_sm120 = false, compresses_on_sm120 = false, picks_mxfp4_runner = false;
   // Classes and their tensors.

@@ -1,7 +1,6 @@
 // A model's tensors as SGLang's classes make them: types that a class fixes, tensors that it adds to the checkpoint's,
 // and tensors that every rank stores whole. Source, unless a row has its own: the classes of SGLang 0.5.8 and 0.5.23
-// (srt/models, srt/layers), built on the meta device (tests/conformance/sglang). A difference between the two is dated
-// 0.5.23, because the releases in between were not run.
+// (srt/models, srt/layers), built on the meta device (tests/conformance/sglang).
 #include "engines/tensor_edits.h"
 
 #include <algorithm>
@@ -152,7 +151,6 @@ constexpr std::string_view kWithScales =
 constexpr Archs kDeepseekV4{Arch::kDeepseekV4};
 constexpr Archs kGptOss{Arch::kGptOss};
 constexpr Archs kMllama{Arch::kMllama};
-constexpr Release kNewest{0, 5, 23};
 constexpr std::string_view kPadding =
     "fused_moe_triton/layer.py: experts are padded to 128 for TRT-LLM's kernels on Blackwell";
 
@@ -173,8 +171,7 @@ constexpr TensorEdit kEdits[] = {
     {kNemotronH, KeepAs{"gate", Kept::kFloat32}, "Nemotron-H's routers are in float32.", {.until = {0, 5, 13}}},
     {"MiniMaxM2ForCausalLM", KeepAs{"gate", Kept::kFloat32}},
     {"Glm4MoeForCausalLM", KeepAs{"gate", Kept::kFloat32}, "GLM-4.5's routers are in float32.", {.since = {0, 5, 19}}},
-    {"BeamForCausalLM HYV4ForCausalLM", KeepAs{"gate", Kept::kFloat32}, "Beam and Hy-V4 have routers in float32.",
-     {.since = kNewest}},
+    {"BeamForCausalLM HYV4ForCausalLM", KeepAs{"gate", Kept::kFloat32}},
     {"HYV4ForCausalLM", KeepAs{"sinks", Kept::kFloat32}},
     {kGemma3n, KeepAs{"altup.correct_output_scale", Kept::kFloat32}},
     {kKimi, KeepAs{"fc1_latent_proj fc2_latent_proj", Kept::kPlain}},

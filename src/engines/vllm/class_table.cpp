@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engines/tensor_edits.h"
 #include "engines/vllm/vllm.h"
 
 namespace kvplan {
@@ -64,11 +65,7 @@ constexpr ClassRow<C> kClasses[] = {
      {Arch::kGemma2, Arch::kGemma3, Arch::kGemma3n, Arch::kMistral, Arch::kMistral3, Arch::kMistral4,
       Arch::kMistralLarge4, Arch::kMinistral, Arch::kLlama, Arch::kLlama4, Arch::kMllama, Arch::kPhi3V, Arch::kCohere2,
       Arch::kDeepseek, Arch::kDeepseekOcr, Arch::kDeepseekV3, Arch::kDeepseekV32, Arch::kDeepseekV4}},
-    // DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES of 0.26, ROCM_DEFAULT_MRV1_ARCHITECTURES of 0.30.
-    {&C::has_new_runner,
-     {},
-     "DeepseekV2ForCausalLM GraniteMoeForCausalLM InklingForCausalLM InklingForConditionalGeneration "
-     "LongcatFlashNgramForCausalLM Qwen2MoeForCausalLM"},
+    // ROCM_DEFAULT_MRV1_ARCHITECTURES of 0.30.
     {&C::has_old_runner_on_rocm, {}, "DeepseekV32ForCausalLM DeepseekV4ForCausalLM GlmMoeDsaForCausalLM"},
     // Executed.
     {&C::builds_unnamed_mtp, {Arch::kMimoV2}},
@@ -77,6 +74,26 @@ constexpr ClassRow<C> kClasses[] = {
      {Arch::kLlama, Arch::kMistral, Arch::kPhi3, Arch::kGranite, Arch::kGraniteHybrid, Arch::kExaone, Arch::kExaone4,
       Arch::kNemotron, Arch::kSolar, Arch::kMinicpm, Arch::kFalconH1, Arch::kJamba, Arch::kBamba, Arch::kMixtral}},
 };
+
+// DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES of each release from 0.22 to 0.28.
+struct NewRunner {
+  std::string_view classes;
+  When<> when;
+};
+constexpr NewRunner kNewRunner[] = {
+    {"Qwen3ForCausalLM", {.since = {0, 22}, .until = {0, 25}}},
+    {"LlamaForCausalLM MistralForCausalLM", {.since = {0, 23}, .until = {0, 25}}},
+    {"DeepseekV2ForCausalLM GraniteMoeForCausalLM Qwen2MoeForCausalLM", {.since = {0, 24}}},
+    {"InklingForCausalLM InklingForConditionalGeneration LongcatFlashNgramForCausalLM", {.since = {0, 26}}},
+    {"KimiK3ForConditionalGeneration", {.since = {0, 27}}},
+    {"DeepseekV4ForCausalLM", {.since = {0, 28}}},
+};
+
+bool vllm_lists_new_runner(const EngineInput& input) {
+  return std::any_of(std::begin(kNewRunner), std::end(kNewRunner), [&](const NewRunner& row) {
+    return has_word(row.classes, input.model.architecture) && holds(row.when, input.request);
+  });
+}
 
 VllmClass vllm_class(Arch arch, std::string_view architecture) {
   return resolve_class(std::span<const ClassRow<C>>(kClasses), arch, architecture);

@@ -51,7 +51,6 @@ struct VllmClass {
   bool sizes_videos_by_frames = false;  // VllmRules::profiles_videos
   bool counts_times_of_videos = false;  // VllmRules::counts_times_of_videos
   bool takes_no_videos = false;         // excluding images also excludes the vision tower
-  bool has_new_runner = false;          // even with experts
   bool has_old_runner_on_rocm = false;
   bool builds_unnamed_mtp = false;  // builds an MTP layer that the config does not name
   bool adapts_embedding = false;    // LoRA adapters wrap the embedding and the head
@@ -62,6 +61,8 @@ VllmClass vllm_class(Arch arch, std::string_view architecture = {});
 inline VllmClass vllm_class(const ModelShape& model) {
   return vllm_class(model.arch, model.architecture);
 }
+// Whether the release's list of models for the new runner names the class.
+bool vllm_lists_new_runner(const EngineInput& input);
 // Whether every layer has its own indexer although the config says that some layers share one: the class reads other
 // keys, or ignores them.
 bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts, const VllmRules& rules);

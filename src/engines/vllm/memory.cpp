@@ -343,13 +343,17 @@ std::optional<LedgerLine> exchange_buffers(const EngineInput& input, const VllmR
 
 bool vllm_has_new_runner(const EngineInput& input, const VllmRules& rules) {
   // _get_v2_model_runner_unsupported_features (vllm/config/vllm.py)
-  const bool has_old_draft = input.draft_method == DraftMethod::kNgram || input.draft_method == DraftMethod::kMedusa ||
-                             input.draft_method == DraftMethod::kModel;
-  if (!rules.new_runner || (has_old_draft && !rules.new_runner_for_drafts)) return false;
-  if (rules.new_runner_for_all)
-    return rules.new_runner_on_rocm || !input.request.card.is_amd() || !vllm_class(input.model).has_old_runner_on_rocm;
-  if (input.model.vision && !rules.new_runner_for_images) return false;
-  return !has_states(input) && (input.model.experts.used == 0 || vllm_class(input.model).has_new_runner);
+  const bool has_old_draft = (input.draft_method == DraftMethod::kModel && !rules.new_runner_for_models) ||
+                             (input.draft_method == DraftMethod::kNgram && !rules.new_runner_for_ngrams) ||
+                             (input.draft_method == DraftMethod::kMedusa && !rules.new_runner_for_medusa);
+  const bool is_dense = input.model.experts.used == 0;
+  if (has_old_draft) return false;
+  if (rules.new_runner_for_all || vllm_lists_new_runner(input)) {
+    const bool is_excluded = input.request.card.is_amd() && vllm_class(input.model).has_old_runner_on_rocm;
+    return (rules.new_runner_on_rocm || !is_excluded) &&
+           (rules.new_runner_for_quantized || (is_dense && !input.model.is_packed));
+  }
+  return rules.new_runner && is_dense && !has_states(input);
 }
 
 std::uint64_t vllm_layer_row(const EngineInput& input) {

@@ -52,8 +52,8 @@ struct VllmRules {
   bool keeps_graph_pool = false;
   bool graphs_in_budget = false, graphs_in_peak = false, estimates_new_graphs = false;
   // The runner, the profile run and memory outside of PyTorch.
-  bool new_runner = false, new_runner_for_images = false, new_runner_for_drafts = false, new_runner_for_all = false;
-  bool new_runner_on_rocm = false;
+  bool new_runner = false, new_runner_for_quantized = false, new_runner_for_models = false, new_runner_for_all = false;
+  bool new_runner_for_ngrams = false, new_runner_for_medusa = false, new_runner_on_rocm = false;
   bool sparing_sampler = false, sparing_sampler_on_rocm = false, samples_twice = false;
   bool compiles_before = false, keeps_workspaces = false;
   bool batched_dp_default = false;

@@ -1,5 +1,6 @@
 """Counts the requests that SGLang's own scheduler (since 0.5.17) runs at once in pools of a given size. driven.py says how."""
 import array
+import collections
 import types
 
 import driven
@@ -7,6 +8,10 @@ import torch
 from driven import Ignores
 from of_configurator import kv_pool
 from without_card import fitting
+
+
+def without_pinning(function):
+    return lambda *args, pin_memory=False, **kwargs: function(*args, **kwargs)
 
 
 def without_kernels():
@@ -24,6 +29,7 @@ def without_kernels():
 
     paged.PagedTokenToKVPoolAllocator.__init__ = init
     torch.Tensor.pin_memory = lambda tensor, *args: tensor
+    torch.tensor = without_pinning(torch.tensor)
     states = memory_pool.HybridReqToTokenPool.mamba_pool_cls
     memory_pool.HybridReqToTokenPool.mamba_pool_cls = staticmethod(lambda **how: states(**{**how, "device": "meta"}))
 
@@ -45,11 +51,14 @@ def worker_for(engine, mem):
     runner = types.SimpleNamespace(
         token_to_kv_pool=pool, model_config=engine.config, mtp_draft_device_pools=(), mtp_draft_mamba_pools=(),
         spec_algorithm=made.spec_algorithm, attn_backend=None, prefill_aware_swa=False)
+    tokens = sizes.max_total_num_tokens
+    if hasattr(made, "logical_token_capacity"):
+        tokens = made.logical_token_capacity(max_total_num_tokens=tokens)
     return types.SimpleNamespace(
         model_runner=runner, is_hybrid_swa=made.is_hybrid_swa, sliding_window_size=made.sliding_window_size,
         get_memory_pool=lambda: (requests, allocator),
         get_tokens_per_layer_info=lambda: (sizes.full_max_total_num_tokens, sizes.swa_max_total_num_tokens),
-        tokens=made.logical_token_capacity(max_total_num_tokens=sizes.max_total_num_tokens),
+        tokens=tokens,
         page_size=context.get_schedule().page_size, spec_algorithm=made.spec_algorithm, sizes=sizes)
 
 
@@ -71,14 +80,14 @@ class Driven(driven.Driven):
         caches = fitting(
             kv_cache_builder.build_kv_cache, server_args=engine.args, model_config=engine.config, tp_worker=worker, page_size=worker.page_size,
             spec_algorithm=worker.spec_algorithm, enable_metrics=False, enable_kv_cache_events=False,
-            enable_hierarchical_cache=False, pp_group=types.SimpleNamespace(cpu_group=None))
+            enable_hierarchical_cache=False, pp_group=types.SimpleNamespace(cpu_group=None), ps=engine.ranks())
         for name in ("is_hybrid_swa", "is_hybrid_ssm", "sliding_window_size", "full_tokens_per_layer", "swa_tokens_per_layer",
                      "req_to_token_pool", "token_to_kv_pool_allocator", "disable_radix_cache", "tree_cache"):
             setattr(it, name, getattr(caches, name))
         context.get_context().override("at_once", pp_max_micro_batch_size=worker.sizes.max_running_requests)
         longest = min(engine.config.context_len, worker.tokens) - 1
         vars(it).update(
-            server_args=engine.args, model_config=engine.config, tp_worker=worker, model_worker=worker, draft_worker=None,
+            server_args=engine.args, model_config=engine.config, tp_worker=worker, model_worker=worker, draft_worker=None, ps=engine.ranks(),
             spec_algorithm=worker.spec_algorithm, page_size=worker.page_size, device="cpu", is_generation=True,
             max_total_num_tokens=worker.tokens, max_prefill_tokens=schedule.max_prefill_tokens,
             max_running_requests=worker.sizes.max_running_requests, max_queued_requests=None, max_req_len=longest,
@@ -93,18 +102,14 @@ class Driven(driven.Driven):
             metrics_collector=None, metrics_reporter=Ignores(enable_metrics=False, num_generated_tokens=0, forward_ct_decode=0,
                                                              current_scheduler_metrics_enabled=False),
             grammar_manager=Ignores(has_waiting_grammars=lambda: False), output_streamer=Ignores(), future_map=None,
-            scheduler_stage_metrics=None,
+            scheduler_stage_metrics=None, ipc_channels=None, gpu_id=0, enable_fpm=False, result_queue=collections.deque(),
             dynamic_chunk_sizer=None, load_inquirer=Ignores(_get_num_pending_tokens=lambda **how: 0),
             dp_attn_adapter=Ignores(maybe_prepare_mlp_sync_batch=lambda batch, **how: batch,
                                     maybe_convert_decode_to_extend=lambda batch: batch),
             ngram_embedding_manager=Ignores(prepare_for_forward=lambda batch, **how: batch))
-        it.init_running_status()
-        it.init_chunked_prefill()
-        it.init_schedule_policy()
-        it.init_deterministic_inference_config()
-        it.init_dsa_kpool_truncation_align()
-        it.init_mamba_truncation_align()
-        it.init_batch_result_processor()
+        for step in ("init_running_status", "init_chunked_prefill", "init_schedule_policy", "init_deterministic_inference_config",
+                     "init_dsa_kpool_truncation_align", "init_mamba_truncation_align", "init_batch_result_processor"):
+            getattr(it, step, lambda: None)()  # those of its own that the release has
         it.enable_skip_finishing_decode = it.enable_overlap
 
     def step(self):

@@ -9,7 +9,7 @@ import types
 import torch
 import words
 from described_card import CARD, GIB, answer
-from without_card import OnMeta, Ranks, fitting, held, name_of, nbytes
+from without_card import OnMeta, Ranks, become_first_rank, fitting, held, name_of, nbytes
 
 
 def import_engine():
@@ -33,15 +33,32 @@ class Engine:
     def resolve(self):
         """The arguments as the server resolves them, and what it reads from the config."""
         from sglang.srt import runtime_context as context
-        from sglang.srt.arg_groups.overrides import model_config_of, resolved_view
-        from sglang.srt.layers import dp_attention
+        from sglang.srt.arg_groups import overrides
         from sglang.srt.server_args import ServerArgs
 
         args = ServerArgs(model_path=self.case["folder"], tp_size=self.tp, **self.case.get("given", {}))
-        args.resolve_once()
-        self.args, self.settled = args, resolved_view(args)
+        if hasattr(args, "resolve_once"):  # since 0.5.19; before, the constructor does it
+            args.resolve_once()
+        self.args, self.settled = args, overrides.resolved_view(args)
         yield "args", arguments(self.settled)
-        context.publish(args, role="scheduler", ranks=context.SpawnRanks(world_rank=0, gpu_id=0))
+        if hasattr(context, "SpawnRanks"):
+            self.join_ranks()
+        else:  # before 0.5.21
+            context.publish(args, role="scheduler")
+            become_first_rank(self.settled, self.tp)
+            context.get_flags().dp.enabled = self.settled.enable_dp_attention
+        self.config = config = overrides.model_config_of(args) if hasattr(overrides, "model_config_of") else args.get_model_config()
+        yield "model", {"is_hybrid_swa": bool(config.is_hybrid_swa), "multimodal": bool(config.is_multimodal),
+                        "mla": str(config.attention_arch).endswith("MLA"), "context_len": config.context_len,
+                        "dtype": name_of(config.dtype)}
+        if config.quantization:
+            yield "quantization", config.quantization
+
+    def join_ranks(self):
+        from sglang.srt import runtime_context as context
+        from sglang.srt.layers import dp_attention
+
+        context.publish(self.args, role="scheduler", ranks=context.SpawnRanks(world_rank=0, gpu_id=0))
         parallel = context.get_parallel()
         parallel.override_permanently(
             world_group=Ranks(self.tp), tp_group=Ranks(self.tp), attn_tp_group=Ranks(parallel.attn_tp_size),
@@ -49,16 +66,10 @@ class Engine:
             moe_ep_group=Ranks(parallel.moe_ep_size), moe_dp_group=Ranks(parallel.moe_dp_size), attn_cp_group=Ranks(1),
             dcp_group=Ranks(1), pp_group=Ranks(1))
         if hasattr(dp_attention, "initialize_dp_attention_flags"):
-            dp_attention.initialize_dp_attention_flags(args)
-        else:  # before 0.5.21
+            dp_attention.initialize_dp_attention_flags(self.args)
+        else:
             context.get_flags().dp.enabled = parallel.enable_dp_attention
             dp_attention._ATTN_DP_RANK, dp_attention._ATTN_DP_SIZE = 0, parallel.attn_dp_size
-        self.config = config = model_config_of(args)
-        yield "model", {"is_hybrid_swa": bool(config.is_hybrid_swa), "multimodal": bool(config.is_multimodal),
-                        "mla": str(config.attention_arch).endswith("MLA"), "context_len": config.context_len,
-                        "dtype": name_of(config.dtype)}
-        if config.quantization:
-            yield "quantization", config.quantization
 
     def load(self):
         """The model's class on the meta device: one rank's bytes before any repacking, then the cache's type."""
@@ -68,8 +79,9 @@ class Engine:
         from sglang.srt.model_loader import loader
         from sglang.srt.model_loader.utils import set_default_torch_dtype
 
-        bootstrap.init_layer_runtime(model_config=self.config)
-        Scheduler.init_moe_gemm_config(types.SimpleNamespace(model_config=self.config))
+        if hasattr(bootstrap, "init_layer_runtime"):
+            bootstrap.init_layer_runtime(model_config=self.config)
+        Scheduler.init_moe_gemm_config(types.SimpleNamespace(model_config=self.config, server_args=self.args))
         how = LoadConfig()
         try:
             quantization = loader._get_quantization_config(self.config, how)
@@ -95,6 +107,21 @@ class Engine:
         check_quantized_moe_compatibility(model_config=self.config, tp_size=self.tp, moe_ep_size=ranks.moe_ep_size,
                                           moe_dp_size=ranks.moe_dp_size)
 
+    def ranks(self):
+        """The ranks and sizes that functions until 0.5.20 take as one argument."""
+        from sglang.srt import runtime_context as context
+
+        dp = context.get_parallel().attn_dp_size
+        sizes = {"tp_size": self.tp, "dp_size": dp, "attn_dp_size": dp, "attn_tp_size": self.tp // dp}
+        names = ("tp", "pp", "dp", "attn_tp", "attn_cp", "attn_dp", "moe_ep", "moe_dp", "dcp")
+        return types.SimpleNamespace(**{f"{name}_size": sizes.get(f"{name}_size", 1) for name in names}, **{f"{name}_rank": 0 for name in names},
+                                     gpu_id=0)
+
+    def uses_mla(self):
+        from sglang.srt import runtime_context as context
+
+        return (getattr(context, "uses_mla_backend", None) or self.args.use_mla_backend)()
+
     def quantization_alone(self, how):
         from sglang.srt.model_loader.weight_utils import get_quant_config
 
@@ -109,18 +136,18 @@ class Engine:
         from sglang.srt.model_executor.model_runner_components.spec_aux_hidden_state import SpecAuxHiddenStateConfig
         from sglang.srt.speculative.spec_info import SpeculativeAlgorithm
 
-        config = self.config
+        config, algorithm = self.config, SpeculativeAlgorithm.from_string(self.settled.speculative_algorithm)
         return fitting(
-            kv_cache_configurator.KVCacheConfigurator, device="cuda", gpu_id=0, attn_dp_size=context.get_parallel().attn_dp_size, pp_size=1, pp_group=Ranks(1),
+            kv_cache_configurator.KVCacheConfigurator, device="cuda", gpu_id=0, ps=self.ranks(), attn_dp_size=context.get_parallel().attn_dp_size, pp_size=1, pp_group=Ranks(1),
             model=self.model, model_config=config, server_args=self.args, kv_cache_dtype=self.kv_dtype,
             kv_cache_dtype_str=self.kv_dtype_name or self.settled.kv_cache_dtype, model_dtype=config.dtype,
             page_size=context.get_schedule().page_size,
             sliding_window_size=resolve_sliding_window_size(self.model, config),
-            spec_algorithm=SpeculativeAlgorithm.from_string(self.settled.speculative_algorithm), is_draft_worker=False,
+            spec_algorithm=algorithm, is_draft_worker=False,
             post_capture_kv_active=False, spec_aux_config=SpecAuxHiddenStateConfig(), is_hybrid_swa=config.is_hybrid_swa,
             is_hybrid_swa_compress=getattr(config, "is_hybrid_swa_compress", False),
-            use_mla_backend=context.uses_mla_backend(),
-            layer_info=resolve_layer_indices(model=self.model, model_config=config, is_draft_worker=False),
+            use_mla_backend=self.uses_mla(),
+            layer_info=fitting(resolve_layer_indices, model=self.model, model_config=config, is_draft_worker=False, spec_algorithm=algorithm),
             forward_stream=None, req_to_token_pool=None, token_to_kv_pool_allocator=None, memory_pool_config=None)
 
     def pools(self):
@@ -150,12 +177,13 @@ class Engine:
     def sized_for(self, bytes_for_the_cache):
         """(configurator, sizes), with the simulated free memory chosen to leave exactly these bytes."""
         from sglang.srt import runtime_context as context
-        from sglang.srt.mem_cache.kv_cache_configurator import mm_runtime_reservation_gb
+        from sglang.srt.mem_cache import kv_cache_configurator as its
 
-        made = self.configurator()
+        made, images = self.configurator(), 0
         slack = self.free_before * (1 - context.get_schedule().mem_fraction_static)
-        images = mm_runtime_reservation_gb(is_multimodal=self.config.is_multimodal,
-                                           mm_feature_transport=context.get_mm().mm_feature_transport)
+        if hasattr(its, "mm_runtime_reservation_gb"):  # since 0.5.18
+            images = its.mm_runtime_reservation_gb(is_multimodal=self.config.is_multimodal,
+                                                   mm_feature_transport=context.get_mm().mm_feature_transport)
         CARD.free = bytes_for_the_cache / GIB + slack + images
         return made, made._resolve_memory_pool_config(self.free_before)
 
@@ -175,10 +203,11 @@ class Engine:
         from sglang.srt import runtime_context as context
         from sglang.srt.layers.attention.attention_registry import ATTENTION_BACKENDS
 
-        runner = types.SimpleNamespace(use_mla_backend=context.uses_mla_backend(), server_args=self.args,
+        runner = types.SimpleNamespace(use_mla_backend=self.uses_mla(), server_args=self.args,
                                        model_config=self.config, kv_cache_dtype=self.kv_dtype, is_draft_worker=False)
+        make = ATTENTION_BACKENDS[backend]  # the parser would refuse a name that the release does not have
         try:
-            ATTENTION_BACKENDS[backend](runner)
+            make(runner)
         except (AssertionError, ValueError) as error:
             if words.file_of(error).endswith("attention_registry.py"):
                 raise
@@ -204,8 +233,8 @@ def kv_type(model, config):
     from sglang.srt import runtime_context as context
     from sglang.srt.mem_cache import kv_cache_dtype
 
-    return kv_cache_dtype.configure_kv_cache_dtype(
-        server_args_kv_cache_dtype=context.get_model().kv_cache_dtype, model=model, model_dtype=config.dtype,
+    return fitting(
+        kv_cache_dtype.configure_kv_cache_dtype, server_args_kv_cache_dtype=context.get_model().kv_cache_dtype, model=model, model_dtype=config.dtype,
         is_draft_worker=False, is_dflash=False, speculative_draft_attention_backend=None,
         speculative_draft_kv_cache_dtype=None)
 

@@ -4,14 +4,13 @@ Its ModelRunner sizes and builds the pools itself: its own constructor runs, wit
 ranks left out, up to the pools. worker.py makes an Engine of a case and asks resolve(), load() and then pools() or
 built_in(); at_once_of_runner.py goes on from there.
 """
-import re
 import types
 
 import torch
 import words
 from described_card import CARD, GIB, answer
 from sglang.srt.model_executor.model_runner import ModelRunner
-from without_card import OnMeta, Ranks, fitting, held, name_of, nbytes
+from without_card import OnMeta, Ranks, become_first_rank, fitting, held, name_of, nbytes
 
 
 def import_engine():
@@ -33,23 +32,8 @@ class Runner(ModelRunner):
     """The first rank's ModelRunner on a simulated GPU."""
 
     def init_torch_distributed(self):
-        from sglang.srt.distributed import parallel_state
-        from sglang.srt.layers import dp_attention
-
-        args = self.server_args
         self.tp_group = self.pp_group = Ranks(1)
-        for name, value in list(vars(parallel_state).items()):
-            if value is None and re.fullmatch(r"_(DCP|(ATTN|MOE)_\w+)", name):
-                setattr(parallel_state, name, Ranks(1))
-        for name, size in (("_WORLD", self.tp_size), ("_TP", self.tp_size), ("_PP", 1), ("_MOE_EP", self.moe_ep_size),
-                           ("_MOE_TP", self.tp_size // self.moe_ep_size)):
-            setattr(parallel_state, name, Ranks(size))
-        dp_attention._ENABLE_DP_ATTENTION_FLAG = args.enable_dp_attention
-        rank, size, dp_rank, *_ = dp_attention.compute_dp_attention_world_info(args.enable_dp_attention, 0, self.tp_size, self.dp_size)
-        dp_attention._ATTN_TP_RANK, dp_attention._ATTN_TP_SIZE, dp_attention._ATTN_DP_RANK = rank, size, dp_rank
-        dp_attention._ATTN_DP_SIZE = dp_attention._LOCAL_ATTN_DP_SIZE = self.dp_size if args.enable_dp_attention else 1
-        dp_attention._LOCAL_ATTN_DP_RANK = 0
-        dp_attention._ATTN_TP_GROUP = parallel_state._ATTN_TP = self.attention_tp_group = Ranks(size)
+        self.attention_tp_group = become_first_rank(self.server_args, self.tp_size, self.moe_ep_size)
         return CARD.free
 
     def load_model(self):
@@ -206,8 +190,9 @@ class Engine:
         """Runs the backend factory's checks of model and GPU. The checks in the backend's class do not run."""
         from sglang.srt.layers.attention.attention_registry import ATTENTION_BACKENDS
 
+        make = ATTENTION_BACKENDS[backend]  # the parser would refuse a name that the release does not have
         try:
-            ATTENTION_BACKENDS[backend](self.runner)
+            make(self.runner)
         except (AssertionError, ValueError) as error:
             if words.file_of(error).endswith("attention_registry.py"):
                 raise

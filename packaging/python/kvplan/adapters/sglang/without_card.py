@@ -1,5 +1,6 @@
 """Shared by the Engines of all releases: simulated ranks and devices, and the bytes of the tensors that were built."""
 import inspect
+import re
 import types
 
 import torch
@@ -27,6 +28,25 @@ class Ranks(types.SimpleNamespace):
         if name.startswith("__"):
             raise AttributeError(name)
         return None
+
+
+def become_first_rank(args, tp, ep=None):
+    """Fills in the groups of ranks that the modules of releases until 0.5.20 keep. Returns the group of the attention's ranks."""
+    from sglang.srt.distributed import parallel_state
+    from sglang.srt.layers import dp_attention
+
+    ep, dp = ep or args.ep_size, args.dp_size if args.enable_dp_attention else 1
+    for name, value in list(vars(parallel_state).items()):
+        if value is None and re.fullmatch(r"_(DCP|(ATTN|MOE)_\w+)", name):
+            setattr(parallel_state, name, Ranks(1))
+    rank, size, dp_rank, *_ = dp_attention.compute_dp_attention_world_info(args.enable_dp_attention, 0, tp, args.dp_size)
+    for name, ranks in (("_WORLD", tp), ("_TP", tp), ("_PP", 1), ("_MOE_EP", ep), ("_MOE_TP", tp // ep), ("_ATTN_TP", size)):
+        setattr(parallel_state, name, Ranks(ranks))
+    dp_attention._ENABLE_DP_ATTENTION_FLAG, dp_attention._ATTN_TP_GROUP = args.enable_dp_attention, parallel_state._ATTN_TP
+    dp_attention._ATTN_TP_RANK, dp_attention._ATTN_TP_SIZE, dp_attention._ATTN_DP_RANK = rank, size, dp_rank
+    dp_attention._ATTN_DP_SIZE = dp_attention._LOCAL_ATTN_DP_SIZE = dp
+    dp_attention._LOCAL_ATTN_DP_RANK = 0
+    return parallel_state._ATTN_TP
 
 
 class OnMeta(TorchFunctionMode):
