@@ -22,6 +22,7 @@ CLOSED = ("socket.connect", "socket.sendto", "socket.getaddrinfo")
 LONGEST = 300
 PR_SET_PDEATHSIG = 1
 NEEDS_CODE = "the model needs code of its repository, which verify never runs"
+LACKING = re.compile(r"'(\w*Config)' object has no attribute '(\w+)'")
 REMOTE = re.compile(r"trust_remote_code|custom code|remote code", re.IGNORECASE)
 
 
@@ -64,6 +65,8 @@ def answer_of(engine, case):
         words = one_line(error)
         if REMOTE.search(words):
             return {"not_run": NEEDS_CODE}
+        if lacking := LACKING.search(words):
+            return {"not_run": f"the config has no {lacking[2]}, which {lacking[1]} needs"}
         own = {"mlx": "mlx_lm"}.get(engine, engine)
         if isinstance(error, ModuleNotFoundError) and (error.name or own).split(".")[0] != own:
             return {"broken": f"no package {error.name}"}
