@@ -214,9 +214,9 @@ def sglang_case(planned: Planned) -> Dict[str, Any]:
     plan, (words, variables) = planned.plan, planned.command()
     card, weights = card_of(plan), plan["memory"][0]["weights_bytes"]
     fraction, capacity = plan["engine_settings"]["memory_fraction"], plan["capacity"]
-    free = round(((capacity["kv_cache_memory_bytes"] if capacity else 0) + weights) / fraction / (1 << 30), 2)
+    free = ((capacity["kv_cache_memory_bytes"] if capacity else 0) + weights) / fraction / (1 << 30)
     return {"card": card, "words": served(words, ("python", "-m", "sglang.launch_server"), "--model-path"),
-            "environment": variables, "ranks": ranks_of(plan), "free": free, "weights": weights}
+            "environment": variables, "ranks": ranks_of(plan), "free": free, "weights": weights, "fraction": fraction}
 
 
 def transformers_case(planned: Planned) -> Dict[str, Any]:
@@ -351,7 +351,7 @@ class Verified:
         else:
             lines = [f"{release} differs from the plan in {len(self.differing)} of {count}", "", *self.table(), "", *self.meaning]
         lines += [f"kvplan knows of it: {sentence}" for sentence in self.known if self.differing]
-        lines += [f"Not asked: {what}." for what in self.not_asked()]
+        lines += [f"Not asked: {what.rstrip('.')}." for what in self.not_asked()]
         return "\n".join(lines) + "\n"
 
     def table(self) -> List[str]:
