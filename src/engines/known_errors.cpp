@@ -16,6 +16,15 @@ static bool names_key(const EngineInput& input, std::string_view beginning) {
   });
 }
 
+// Whether every layer has a window, as long as the context: the plan then has none.
+static bool has_idle_window(const EngineInput& input) {
+  const auto is_window = [](const ConfigFact& fact) {
+    return fact.key.ends_with("sliding_window") && fact.value != "null";
+  };
+  const auto is_limited = [](const Term& term) { return term.limit.kind != LimitKind::kNone; };
+  return std::any_of(input.model.facts.begin(), input.model.facts.end(), is_window) && !any_term(input, is_limited);
+}
+
 // clang-format off
 constexpr KnownError kErrors[] = {
     {.engine = "transformers", .name = "caches that a class fills differently",
@@ -100,6 +109,13 @@ constexpr KnownError kErrors[] = {
      .tells = "vLLM before 0.33 has another cache layout for GLM-5 Next than this plan; its tokens are up to 24 % off",
      .why = "Its blocks have 4,608 tokens in 0.30 and 4,352 in 0.33, with rings that 0.30 lays out another way.",
      .misses = {.figures = "tokens|blocks|block size|concurrency", .off = {{-0.25, 0.06}}}},
+    {.engine = "vllm", .name = "FP8 towers of Mistral 3", .effect = kWarning, .types = "mistral3",
+     .when = [](const EngineInput& input) { return input.model.vision && input.model.quantization.dialect == "fp8"; },
+     .tells = "vLLM builds this model's vision tower in FP8; this plan has it in 16 bits as the checkpoint does, so its weights are up to 0.4 GiB too large",
+     .why = "The class maps model.vision_tower in modules_to_not_convert to a name that no layer has (kvplan verify with 0.27 and 0.33)."},
+    {.engine = "vllm", .name = "windows as long as the context", .effect = kWarning, .types = "phi3 phimoe", .when = has_idle_window,
+     .tells = "vLLM gives each sequence one more block, as this model has windows as long as its context; its tokens are a block or two lower than this plan's",
+     .why = "SlidingWindowSpec.max_admission_blocks_per_request counts a block more; the plan has full attention."},
     {.engine = "vllm", .name = "towers that are estimated",
      .why = "kvplan has only an estimate of Inkling's encoders, of HunYuan-VL's tower and of what turns images into tokens in Chameleon and Emu3, and says so with a range.",
      .misses = {.models = "default/hunyuan_vl|variant/hunyuan_vl|default/inkling_mm_model|inkling|variant/chameleon|variant/emu3", .figures = "weights", .off = {{-0.031, 0.002}}}},

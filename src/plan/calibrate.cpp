@@ -1,6 +1,7 @@
 #include "plan/calibrate.h"
 
 #include <algorithm>
+#include <array>
 
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
@@ -196,8 +197,8 @@ CalibrationRecord calibration_of_engine(const Pieces& pieces, const Load& load, 
     const std::string_view name = pair.substr(0, pair.find('='));
     double value = 0;
     if (name.size() < pair.size()) parse_real(pair.substr(name.size() + 1), value);
-    const bool known = name == kWeightsFigure || name == kBlockFigure || name == kRequestFigure;
-    if (!known || value <= 0)
+    constexpr std::array kKnown{kWeightsFigure, kBlockFigure, kRequestFigure, kBlockSizeFigure, kGraphSizesFigure};
+    if (std::find(kKnown.begin(), kKnown.end(), name) == kKnown.end() || value <= 0)
       fail("--said: \"" + one_line(pair, 60) + "\" is not a figure of the engine", "kvplan verify writes this option");
     out.add(name, value);
   }
@@ -241,6 +242,20 @@ void calibrate_capacity(const Pieces& pieces, const Load& load, Capacity& capaci
   capacity.max_concurrency = sequences_in(capacity.kv_cache_memory);
   note_applied(*block, "blocks of the cache", applied);
   note_applied(*request, "blocks of a sequence", applied);
+}
+
+void calibrate_sizes(const Pieces& pieces, Plan& plan) {
+  if (!plan.request.calibration) return;
+  const std::string subject = engine_subject(pieces, plan.load);
+  if (const auto block = find_figure(plan.request, kBlockSizeFigure, subject); block && plan.kv_cache.block_size) {
+    plan.kv_cache.block_size = block->figure.mean_bytes().count();
+    note_applied(*block, "block size", plan.calibrated);
+  }
+  if (const auto sizes = find_figure(plan.request, kGraphSizesFigure, subject);
+      sizes && plan.settings.cuda_graph_sizes) {
+    plan.settings.cuda_graph_sizes = sizes->figure.mean_bytes().count();
+    note_applied(*sizes, "CUDA graph sizes", plan.calibrated);
+  }
 }
 
 }  // namespace kvplan

@@ -23,15 +23,18 @@ std::string calibration_layout(const Request& request);
 constexpr std::string_view kWeightsFigure = "weights_bytes";   // of a rank, before repacking
 constexpr std::string_view kBlockFigure = "block_bytes";       // of a block, in all layers of a rank
 constexpr std::string_view kRequestFigure = "request_blocks";  // of a sequence of the longest context
+constexpr std::string_view kBlockSizeFigure = "block_tokens";
+constexpr std::string_view kGraphSizesFigure = "graph_sizes";  // batch sizes that are captured
 
 // The record of such figures ("weights_bytes=1,block_bytes=2"), for this plan's GPU, release, model and options.
 CalibrationRecord calibration_of_engine(const Pieces& pieces, const Load& load, const std::string& said,
                                         std::string_view date);
-// Replaces a rank's weights, and what fits in the cache's budget, by such figures.
+// Replaces a rank's weights, what fits in the cache's budget, and the engine's sizes by such figures.
 void calibrate_weights(const Pieces& pieces, const Load& load, std::vector<LedgerLine>& lines,
                        std::vector<AppliedFigure>& applied);
 void calibrate_capacity(const Pieces& pieces, const Load& load, Capacity& capacity,
                         std::vector<AppliedFigure>& applied);
+void calibrate_sizes(const Pieces& pieces, Plan& plan);
 
 // The figure for the request's GPU. Figures of a GPU need only the GPU to match; those of an engine also its name
 // and release; those of a model also its subject. Nothing if no record matches or no GPU is named.

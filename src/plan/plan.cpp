@@ -252,6 +252,7 @@ static Plan plan_layout(PlanCache& cache, const Request& request) {
   plan.host = host_lines(pieces, plan);
   note_host_cache(layout, plan);
   doubt_verdict(plan);
+  calibrate_sizes(pieces, plan);
   fill_card(input, engine, plan);
   note_prompt_cache(plan);
   advise(layout, plan);

@@ -10,15 +10,20 @@ import tempfile
 from typing import Any, Dict, List, NamedTuple, Optional
 
 ADAPTERS = pathlib.Path(__file__).parent / "adapters"
-# kvplan's name of each engine: its module, its package, its usual name.
+# kvplan's name of each engine: its modules, their packages, its usual name.
 ENGINES = {"vllm": ("vllm", "vllm", "vLLM"), "sglang": ("sglang", "sglang", "SGLang"),
-           "transformers": ("transformers", "transformers", "transformers"), "mlx": ("mlx_lm", "mlx-lm", "mlx-lm")}
+           "transformers": ("transformers", "transformers", "transformers"), "mlx": ("mlx_lm", "mlx-lm", "mlx-lm"),
+           "llama.cpp": ("llama_cpp,llama_cpp_py_sync", "llama-cpp-python,llama-cpp-py-sync", "llama.cpp")}
 LONGEST = 600.0  # seconds of a probe or an answer
 FIND = """
 import importlib.metadata, importlib.util, json, site, sys
-found = importlib.util.find_spec(sys.argv[1])
-there = found is not None and found.origin is not None
-print(json.dumps({"release": importlib.metadata.version(sys.argv[2]) if there else None, "base": site.getuserbase()}))
+release = None
+for module, package in zip(sys.argv[1].split(","), sys.argv[2].split(",")):
+    found = importlib.util.find_spec(module)
+    if found is not None and found.origin is not None:
+        release = importlib.metadata.version(package)
+        break
+print(json.dumps({"release": release, "base": site.getuserbase()}))
 """
 # An engine keeps caches in these places; each becomes a folder that is removed with the process.
 PLACES = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "HF_HOME", "VLLM_CACHE_ROOT", "VLLM_CONFIG_ROOT",

@@ -7,7 +7,7 @@ from kvplan._program import Answer
 
 Value = Union[None, bool, int, float, str]
 Row = Dict[str, Any]
-GIB = 1 << 30
+GIB, MIB = 1 << 30, 1 << 20
 FEW_KILOBYTES = 64 << 10  # of weights: scales and tables that kvplan has no line for
 
 
@@ -51,7 +51,7 @@ def _of_model(line_id: str, what: str) -> bool:
     return not _OTHER_WEIGHTS.search(line_id.replace("_", " ") or what)
 
 
-def _paged(groups: Sequence[Sequence[Any]]) -> int:
+def paged(groups: Sequence[Sequence[Any]]) -> int:
     """The block of a paged group, the largest; for a model with only states, the smallest of its own."""
     paged = [group[2] for group in groups if "Mamba" not in group[0]]
     return int(max(paged) if paged else min(group[2] for group in groups))
@@ -89,7 +89,8 @@ def vllm(plan: Answer, row: Row) -> List[Figure]:
         return out
     if len(cache["groups"]) == len(size["groups"]) == 1:
         out.append(Figure("page, bytes", cache["groups"][0]["page_bytes"], size["groups"][0][3]))
-    out.append(Figure("block size, tokens", cache["block_size"], _paged(size["groups"])))
+    if cache["block_size"] is not None:
+        out.append(Figure("block size, tokens", cache["block_size"], paged(size["groups"])))
     out.append(Figure("blocks", capacity["num_blocks"], size["blocks"]))
     out.append(Figure("tokens", capacity["tokens"], size["tokens"]))
     out.append(Figure("concurrency", capacity["max_concurrency"], size["concurrency"], 1e-6 * size["concurrency"]))
@@ -162,4 +163,22 @@ def mlx(plan: Answer, row: Row) -> List[Figure]:
     return out
 
 
-COMPARE: Dict[str, Callable[[Answer, Row], List[Figure]]] = {"vllm": vllm, "sglang": sglang, "transformers": transformers, "mlx": mlx}
+# --- llama.cpp
+
+def llama_cpp(plan: Answer, row: Row) -> List[Figure]:
+    out = [_start(plan, row)]
+    if "refused" in row:
+        return out
+    request, settings, parameters = plan["request"], plan["engine_settings"], plan["model"]["parameters"]
+    out.append(Figure("parameters", parameters["total"] + (parameters["mtp"] or 0), row["parameters"]))
+    out.append(Figure("context of all sequences", request["max_model_len"] * row["sequences"], row["n_ctx"]))
+    out.append(Figure("tokens of a batch", settings["max_num_batched_tokens"], row["n_batch"]))
+    out.append(Figure("tokens of a micro-batch", settings["n_ubatch"], row["n_ubatch"]))
+    # The library prints two decimals. A GPU pads each quantized tensor to 512 elements, which a CPU does not.
+    padded = 0 if request["kv_cache_dtype"] in ("float16", "bfloat16", "float32") else 3 * plan["model"]["num_layers"] * 544
+    planned = round(plan["kv_cache"]["reserved_total_bytes"] / MIB, 2)
+    out.append(Figure("KV cache, MiB", planned, round(sum(row["cache_mib"]), 2), 0.005 * (1 + len(row["cache_mib"])) + padded / MIB))
+    return out
+
+
+COMPARE: Dict[str, Callable[[Answer, Row], List[Figure]]] = {"vllm": vllm, "sglang": sglang, "transformers": transformers, "mlx": mlx, "llama.cpp": llama_cpp}

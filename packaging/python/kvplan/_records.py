@@ -3,6 +3,7 @@
 import json
 from typing import Any, Dict, Iterator, List, Optional
 
+from kvplan._figures import paged
 from kvplan._program import Answer
 
 Row = Dict[str, Any]
@@ -22,7 +23,9 @@ def said(engine: str, row: Row, weights_differ: bool) -> str:
         if "tokens" in size and block:
             request = round(size["blocks"] / size["concurrency"])
             if size["tokens"] == int(size["blocks"] / request * row["max_model_len"]):
-                out.update(block_bytes=block, request_blocks=request)
+                out.update(block_bytes=block, request_blocks=request, block_tokens=paged(size["groups"]))
+        if row.get("graphs", [0, 0])[1]:
+            out["graph_sizes"] = row["graphs"][1]
     if engine == "sglang" and weights_differ and "weights_built" in row:
         out["weights_bytes"] = row["weights_built"]["parameters"] + row["weights_built"]["buffers"]
     return ",".join(f"{name}={value}" for name, value in out.items())
@@ -67,6 +70,8 @@ def report(engine: str, release: str, plan: Answer, config: Row, words: List[str
         head = {"kind": "plan", **head, "card": card, "tp": ranks, "args": args}
     elif engine == "sglang":
         head = {"kind": "plan", **head, "card": _SGLANG_CARDS.get(card, card), "tp": ranks}
+    elif engine == "llama.cpp":
+        head = {"model": plan["model"]["name"], "release": release, "case": " ".join(words[2:])}  # without -m FILE
     elif engine == "transformers":
         head = {"id": "real/" + str(plan["model"]["name"]), "model_type": config.get("model_type"), **head}
     else:

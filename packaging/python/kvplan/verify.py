@@ -27,6 +27,7 @@ NOTHING = 5
 DESCRIBED = "h100-80gb"  # where the plan names no card
 CARDS = {"h100-80gb": "NVIDIA H100 80GB HBM3", "a100-80gb": "NVIDIA A100-SXM4-80GB", "a100-40gb": "NVIDIA A100-SXM4-40GB",
          "rtx-4090": "NVIDIA GeForce RTX 4090", "h200": "NVIDIA H200", "b200": "NVIDIA B200", "l40s": "NVIDIA L40S"}
+ROPE_FACTORS = {"yarn": {"beta_fast": 32.0, "beta_slow": 1.0}, "llama3": {"low_freq_factor": 1.0, "high_freq_factor": 4.0}}
 ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 OWN = ("--python", "--save-calibration", "--report")
 
@@ -81,7 +82,7 @@ class Planned:
 
     def __init__(self, asked: Asked, text: Optional[str], engine: str, release: str) -> None:
         self.asked, self.text = asked, text
-        self.words = [f"--engine={engine}@{release}", *asked.words]
+        self.words = [f"--engine={engine}@{release}".rstrip("@"), *asked.words]
         self.plan = self.ask()
         if "plans" in self.plan:
             refuse("it takes one MODEL, one GPU and one engine", "run it once for each")
@@ -118,9 +119,12 @@ def files_of(plan: Answer, text: Optional[str]) -> Dict[str, str]:
     if text is not None:
         return {"config.json": text}
     if any(note["code"] == "catalogue" for note in plan["notes"]):
-        files = run(["verify", "--said=files", source]).split("\n")
-        return {name: file for name, file in zip(("config.json", "hf_quant_config.json"), files) if file}
+        config, quantized, *_ = run(["verify", "--said=files", source]).split("\n") + [""]
+        files = {"config.json": json.dumps(with_rope_factors(json.loads(config)))}
+        return {**files, "hf_quant_config.json": quantized} if quantized else files
     path = pathlib.Path(source)
+    if plan["request"]["engine"] == "llama.cpp":
+        return {}  # it reads the GGUF where it lies
     if path.suffix == ".gguf":
         raise NothingToAsk("a GGUF has no config.json, which the engine reads; name the model's folder")
     folder = path if path.is_dir() else path.parent
@@ -135,6 +139,16 @@ def files_of(plan: Answer, text: Optional[str]) -> Dict[str, str]:
     if beside.is_file() and config.name == "config.json":
         out["hf_quant_config.json"] = beside.read_text(encoding="utf-8")
     return out
+
+
+def with_rope_factors(node: Any) -> Any:
+    """The catalogue leaves out what no memory depends on. Engines do not start without some of it."""
+    if isinstance(node, list):
+        return [with_rope_factors(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    factors = ROPE_FACTORS.get(node.get("rope_type") or node.get("type") or "", {})
+    return {**factors, **{key: with_rope_factors(value) for key, value in node.items()}}
 
 
 def in_cache(source: str) -> Optional[pathlib.Path]:
@@ -200,9 +214,9 @@ def sglang_case(planned: Planned) -> Dict[str, Any]:
     plan, (words, variables) = planned.plan, planned.command()
     card, weights = card_of(plan), plan["memory"][0]["weights_bytes"]
     fraction, capacity = plan["engine_settings"]["memory_fraction"], plan["capacity"]
-    free = round(((capacity["kv_cache_memory_bytes"] if capacity else 0) + weights) / fraction / (1 << 30), 2)
+    free = ((capacity["kv_cache_memory_bytes"] if capacity else 0) + weights) / fraction / (1 << 30)
     return {"card": card, "words": served(words, ("python", "-m", "sglang.launch_server"), "--model-path"),
-            "environment": variables, "ranks": ranks_of(plan), "free": free, "weights": weights}
+            "environment": variables, "ranks": ranks_of(plan), "free": free, "weights": weights, "fraction": fraction}
 
 
 def transformers_case(planned: Planned) -> Dict[str, Any]:
@@ -215,7 +229,14 @@ def mlx_case(planned: Planned) -> Dict[str, Any]:
     return {"tokens": request["max_model_len"], "bits": int(bits[1]) if bits else 0}
 
 
-CASES = {"vllm": vllm_case, "sglang": sglang_case, "transformers": transformers_case, "mlx": mlx_case}
+def llama_cpp_case(planned: Planned) -> Dict[str, Any]:
+    source = pathlib.Path(planned.plan["model"]["source"])
+    if not source.is_file() or source.suffix == ".json":
+        raise NothingToAsk("llama.cpp reads a GGUF file; name one on this machine")
+    return {"model": str(source.resolve()), "words": planned.command()[0][1:]}
+
+
+CASES = {"vllm": vllm_case, "sglang": sglang_case, "transformers": transformers_case, "mlx": mlx_case, "llama.cpp": llama_cpp_case}
 
 
 # --- the answer
@@ -249,6 +270,10 @@ def meaning(name: str, plan: Answer, row: Dict[str, Any], differing: Sequence[Fi
     if "weights, bytes" in found and isinstance(found["weights, bytes"].planned, int):
         more = int(found["weights, bytes"].engine or 0) - found["weights, bytes"].planned
         out.append(f"{name}'s weights take {abs(more) / (1 << 30):.2f} GiB {'more' if more > 0 else 'less'}, and its KV cache gets that much {'less' if more > 0 else 'more'}.")
+    for cache, unit in (("KV cache, bytes", 1), ("KV cache, MiB", 1 << 20)):
+        if cache in found:
+            more = (float(found[cache].engine or 0) - float(found[cache].planned or 0)) * unit
+            out.append(f"{name}'s KV cache takes {abs(more) / (1 << 30):.2f} GiB {'more' if more > 0 else 'less'} than the plan has.")
     if "concurrency" in found and isinstance(found["concurrency"].engine, (int, float)):
         at_once, wanted = int(found["concurrency"].engine), plan["request"]["num_seqs"]
         fits = at_once >= wanted
@@ -281,6 +306,8 @@ class Verified:
         out = []
         if self.engine in ("vllm", "sglang"):
             out.append("activations, the bytes of CUDA graphs and the driver's memory, which need a real GPU")
+        if self.engine == "llama.cpp":
+            out.append("compute buffers and the placement of layers, which need a real GPU")
         if self.row.get("cache_error"):
             out.append(f"the KV cache, as the model's own pass ended with {self.row['cache_error']}")
         if self.row.get("not_built"):
@@ -324,7 +351,7 @@ class Verified:
         else:
             lines = [f"{release} differs from the plan in {len(self.differing)} of {count}", "", *self.table(), "", *self.meaning]
         lines += [f"kvplan knows of it: {sentence}" for sentence in self.known if self.differing]
-        lines += [f"Not asked: {what}." for what in self.not_asked()]
+        lines += [f"Not asked: {what.rstrip('.')}." for what in self.not_asked()]
         return "\n".join(lines) + "\n"
 
     def table(self) -> List[str]:
@@ -339,25 +366,32 @@ def engine_of(asked: Asked, text: Optional[str]) -> Tuple[str, Optional[str]]:
     if not given:
         tail = ["--", *asked.command] if asked.command else []
         given = answer(run(["plan", "--json", *asked.words, *tail], text))["request"]["engine"]
-    name = {"mlx-lm": "mlx", "mlx_lm": "mlx"}.get(given.lower(), given.lower())
+    name = {"mlx-lm": "mlx", "mlx_lm": "mlx", "llamacpp": "llama.cpp"}.get(given.lower(), given.lower())
     if name not in ENGINES:
         raise NothingToAsk(f"{given} cannot be asked; these can: " + ", ".join(ENGINES) + " (--engine)")
     return name, release or None
+
+
+def build_of(package: str) -> str:
+    """llama.cpp's build in llama-cpp-py-sync (0.11739). llama-cpp-python does not name its build: "", the newest that kvplan knows."""
+    build = re.fullmatch(r"0\.(\d{4,})(\.\d+)*", package)
+    return "b" + build[1] if build else ""
 
 
 def verify(asked: Asked) -> Verified:
     text = sys.stdin.read() if "-" in asked.words else None
     engine, wanted = engine_of(asked, text)
     installed = find(engine, asked.python)
-    release = re.match(r"\d+(\.\d+)*(\.post\d+)?", installed.release)
-    if release is None:
+    found = re.match(r"\d+(\.\d+)*(\.post\d+)?", installed.release)
+    if found is None:
         raise NothingToAsk(f"{called(engine)} {installed.release} is no release; install one")
-    if wanted and not (release[0] + ".").startswith(wanted + "."):
+    release = found[0] if engine != "llama.cpp" else build_of(found[0])
+    if wanted and not (release + ".").startswith(wanted + "."):
         raise NothingToAsk(f"{called(engine)} {installed.release} is installed, not {wanted}; name its Python with --python")
-    planned = Planned(asked, text, engine, release[0])
+    planned = Planned(asked, text, engine, release)
     case = {"release": installed.release, **CASES[engine](planned)}
     files = files_of(planned.plan, text)
-    return Verified(engine, installed, planned, case, files["config.json"], ask(engine, installed, case, files))
+    return Verified(engine, installed, planned, case, files.get("config.json", "{}"), ask(engine, installed, case, files))
 
 
 def interrupt(number: int, frame: object) -> None:

@@ -77,6 +77,33 @@ def test_a_model_of_the_catalogue(ask, tmp_path, monkeypatch):
     assert (config["model_type"], config["hidden_size"]) == ("qwen3", 1024)
 
 
+def test_what_the_catalogue_leaves_out_is_there(ask, tmp_path):
+    """Its configs lack factors of RoPE, which change no memory, and without which the engines do not start."""
+    kept = tmp_path / "config.json"
+    ask(f"cp \"$HOME/../model/config.json\" {kept}; " + says(), "openai/gpt-oss-20b", *GIVEN)
+    scaling = json.loads(kept.read_text())["rope_scaling"]
+    assert (scaling["factor"], scaling["beta_fast"], scaling["beta_slow"]) == (32.0, 32.0, 1.0)
+
+
+def test_llama_cpp(ask, tmp_path, monkeypatch):
+    """The figures of build 11739 for this header (llama-cpp-py-sync 0.11739, on a CPU)."""
+    monkeypatch.syspath_prepend(str(ROOT / "tests/conformance/llama.cpp"))
+    import gguf
+
+    model = tmp_path / "model.gguf"
+    rows = (ROOT / "testdata/conformance/llama.cpp-models.jsonl").read_text().splitlines()
+    gguf.write(next(row for row in map(json.loads, rows) if row["model"] == "qwen3-0.6b"), str(model))
+    given = [str(model), "--engine", "llama.cpp", "--gpu", "rtx-3090", "--max-model-len", "4k", "--num-seqs", "2"]
+    row = {"parameters": 596049920, "n_ctx": 8192, "n_batch": 2048, "n_ubatch": 512, "cache_mib": [896.0], "sequences": 2, "peak_bytes": 48922624}
+    code, out, errors = ask(f"cat >{tmp_path}/case; echo '{json.dumps(row)}'", *given, release="0.11739")
+    assert (code, errors, out.splitlines()[0]) == (0, [], "llama.cpp 0.11739 agrees with the plan (6 figures)")
+    case = json.loads((tmp_path / "case").read_text())
+    assert case["model"] == str(model) and case["words"] == ["-m", str(model), "-c", "8192", "-np", "2"]
+    code, out, _ = ask(f"cat >/dev/null; echo '{json.dumps({**row, 'cache_mib': [448.0, 5.0]})}'", *given, release="0.3.36")
+    assert code == 1 and "KV cache, MiB  896.0000   453.0000  +97.79 %" in out and "KV cache takes 0.43 GiB less" in out
+    assert ask(says(), QWEN, "--engine", "llama.cpp")[2] == ["kvplan: verify: llama.cpp reads a GGUF file; name one on this machine"]
+
+
 def test_differs(ask):
     code, out, _ = ask(says(plans=[{**ANSWER["plans"][0], "tokens": 317304, "concurrency": 0.5}]))
     assert code == 1
@@ -178,13 +205,14 @@ def test_a_calibration_changes_later_plans(ask, tmp_path):
     file = str(tmp_path / "calibration.json")
     weights = {**ANSWER["weights"], "plain": 1 << 30}
     size = {"mem": 72783501128, "tokens": int(19831 / 1707 * 40960), "blocks": 19831, "concurrency": 19831 / 1707, "block_bytes": 3670016, "groups": [["FullAttentionSpec", 28, 24, 131072]]}
-    code, out, _ = ask(says(weights=weights, plans=[size]), QWEN, *GIVEN, "--save-calibration", file, release="0.99.0")
+    code, out, _ = ask(says(weights=weights, graphs=[512, 67], plans=[size]), QWEN, *GIVEN, "--save-calibration", file, release="0.99.0")
     assert code == 1
     given = dict(engine="vllm@0.99.0", gpu="h100-80gb")
     plain, plan = kvplan.plan(QWEN, calibration="none", **given), kvplan.plan(QWEN, calibration=file, **given)
     assert plan["memory"][0]["weights_bytes"] - plain["memory"][0]["weights_bytes"] == pytest.approx(1 << 30, abs=1 << 16)
     assert plan["capacity"]["num_blocks"] == plan["capacity"]["kv_cache_memory_bytes"] // 3670016
     assert plan["capacity"]["tokens"] == plan["capacity"]["num_blocks"] * 40960 // 1707
+    assert (plan["kv_cache"]["block_size"], plan["engine_settings"]["cuda_graph_sizes"]) == (24, 67)
     assert [line["basis"] for line in plan["memory"][0]["lines"] if line["part"] == "weights"][0] == "calibrated"
     assert "verify" in json.loads(pathlib.Path(file).read_text())["calibration"][0]["source"]
     assert any("kvplan verify" in note["message"] for note in plan["notes"])

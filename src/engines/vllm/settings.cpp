@@ -51,7 +51,8 @@ std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules) 
 bool vllm_caches_prefixes(const EngineInput& input, bool has_states, const VllmRules& rules) {
   const Request& request = input.request;
   if (request.prefix_caching) return *request.prefix_caching;
-  if (!has_states) return rules.v1_engine;
+  // Generating encoder-decoders cache none (ModelConfig.is_prefix_caching_supported).
+  if (!has_states) return rules.v1_engine && !vllm_has_cross_attention(input);
   return (rules.caches_states && !vllm_class(input.model).is_attention_free) ||
          request.vllm.mamba_cache_mode.value_or("none") != "none";
 }

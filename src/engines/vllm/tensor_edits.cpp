@@ -156,6 +156,8 @@ constexpr TensorEdit kEdits[] = {
     {Archs{Arch::kNemotronH}, KeepAs{"<routers>", Kept::kFloat32}, "fused_moe/router/gate_linear.py",
      {.holds = lacks_router_kernel}},
     {"BeamForCausalLM", KeepAs{"<routers>", Kept::kFloat32}, "models/beam"},
+    {"Glm4MoeForCausalLM", KeepAs{"<routers>", Kept::kFloat32}, "models/glm4_moe.py"},
+    {"Glm4vMoeForConditionalGeneration", KeepAs{"<routers>", Kept::kFloat32}, "models/glm4_moe.py"},
     {"SarvamMLAForCausalLM", KeepAs{"<routers>", Kept::kFloat32}, "models/sarvam.py: Sarvam's routers are in float32.",
      {.until = {0, 31}, .unless = "router_dtype=\"bf16\""}},
     // Copies for FlashKDA, if the GPU runs it.

@@ -22,6 +22,8 @@ CLOSED = ("socket.connect", "socket.sendto", "socket.getaddrinfo")
 LONGEST = 300
 PR_SET_PDEATHSIG = 1
 NEEDS_CODE = "the model needs code of its repository, which verify never runs"
+LACKING = re.compile(r"'(\w*Config)' object has no attribute '(\w+)'")
+UNKNOWN_CLASS = re.compile(r"architectures? .* (?:is|are) not supported")
 REMOTE = re.compile(r"trust_remote_code|custom code|remote code", re.IGNORECASE)
 
 
@@ -54,16 +56,28 @@ def place(error):
     return f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
 
 
+def names_code(case):
+    """Whether the config names classes of its repository."""
+    try:
+        with open(os.path.join(case["folder"], "config.json"), encoding="utf-8") as f:
+            return bool(json.load(f).get("auto_map"))
+    except FileNotFoundError:
+        return False
+
+
 def answer_of(engine, case):
     sys.path[:0] = [os.path.join(HERE, engine)]
     sys.path.append(HERE)
     try:
         row = importlib.import_module("single").row(case)
-        return row if not REMOTE.search(row.get("not_run", "")) else {"not_run": NEEDS_CODE}
+        unknown = names_code(case) and UNKNOWN_CLASS.search(row.get("refused", ""))
+        return row if not unknown and not REMOTE.search(row.get("not_run", "")) else {"not_run": NEEDS_CODE}
     except (Exception, SystemExit) as error:
         words = one_line(error)
         if REMOTE.search(words):
             return {"not_run": NEEDS_CODE}
+        if lacking := LACKING.search(words):
+            return {"not_run": f"the config has no {lacking[2]}, which {lacking[1]} needs"}
         own = {"mlx": "mlx_lm"}.get(engine, engine)
         if isinstance(error, ModuleNotFoundError) and (error.name or own).split(".")[0] != own:
             return {"broken": f"no package {error.name}"}

@@ -1,9 +1,10 @@
 """Runs SGLang's code on one `sglang.launch_server` command for `kvplan verify`, with a simulated GPU.
 
 A case: {"card": {"name", "capability", "memory"}, "words", "environment", "folder" (of config.json), "source" (of the package),
-"ranks": {"tensor", "others"}, "free" (GiB before the weights), "weights" (bytes that are told)}
+"ranks": {"tensor", "others"}, "free" (GiB before the weights), "weights" (bytes that are told), "fraction"}
 """
 import argparse
+import contextlib
 import importlib
 import logging
 import os
@@ -27,6 +28,20 @@ def given(words, folder):
     return {name: value for name, value in found.items() if name not in OURS}
 
 
+def beside_budget(free, fraction):
+    """kvplan's budget for the cache is what remains after the reservation for images (since 0.5.18). Free memory has two decimals."""
+    with contextlib.suppress(ImportError):
+        from sglang.srt.mem_cache import kv_cache_configurator
+
+        kept = getattr(kv_cache_configurator, "mm_runtime_reservation_gb", None)
+
+        def reserved(**given):
+            gib = kept(**given)
+            return gib + fraction * (round(free, 2) - round(free + gib / fraction, 2))
+
+        kv_cache_configurator.mm_runtime_reservation_gb = reserved
+
+
 def row(case):
     os.environ.update(case["environment"])
     facts, mib = case["card"], case["card"]["mib"]
@@ -35,13 +50,14 @@ def row(case):
     source = os.path.dirname(importlib.util.find_spec("sglang").submodule_search_locations[0])
     release = importlib.import_module(worker.adapter(source))
     release.import_engine()
+    beside_budget(case["free"], case["fraction"])
     import torch
     from sglang.srt.models import registry  # noqa: F401
 
     torch.set_num_threads(1)
     logging.disable(logging.CRITICAL)
     asked = {"folder": case["folder"], "tp": case["ranks"]["tensor"], "mib": mib, "sm": divmod(facts["capability"], 10), "gpu": facts["name"],
-             "context_gib": mib / 1024 - case["free"], "weights": case["weights"], "given": given(case["words"], case["folder"])}
+             "context_gib": mib / 1024 - round(case["free"], 2), "weights": case["weights"], "given": given(case["words"], case["folder"])}
     if case["ranks"]["others"]:
         return {**worker.gathered(release.Engine(asked).resolve), "only_arguments": True}
     out = {"given": asked["given"], **worker.marked(worker.plan(release, asked), case["folder"])}

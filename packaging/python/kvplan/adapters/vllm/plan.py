@@ -285,7 +285,7 @@ def planned(config, ranks, memories):
         row["layout"] = layout(config, specs)
         row["cache_block_size"] = config.cache_config.block_size
         sized = []
-        for mem in memories:
+        for mem in memories if specs else ():  # an encoder has no cache
             config.model_config.max_model_len = row["max_model_len"]  # a gate may leave the length that it looked for
             sized.append(size(config, specs, mem))
     row["plans"] = [plan for plan, _ in sized]

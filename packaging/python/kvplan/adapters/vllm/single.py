@@ -32,6 +32,8 @@ def row(case):
         if case["ranks"]["others"]:
             return {**plan.settled(config), "only_arguments": True}
         out, _, _ = plan.planned(config, case["ranks"]["tensor"], case["mem"])
+        if out.get("artefact"):
+            return {"not_run": f"its class {config.model_config.hf_config.architectures[0]} cannot be imported in this environment"}
         return {**out, "prefix_caching": bool(config.cache_config.enable_prefix_caching)}
     except Exception as error:
         if os.environ.get("KVPLAN_VERIFY_TRACE"):
@@ -39,4 +41,4 @@ def row(case):
         failed = worker.failed(error)
         if "not_run" in failed:
             raise
-        return failed
+        return failed if "artefact" not in failed else {"not_run": failed["refused"]}
