@@ -1,10 +1,12 @@
 // Text helpers: lists of words as the tables write them ("qwen2 qwen3"), lists in sentences, lower case.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -12,9 +14,19 @@ namespace kvplan {
 
 // The pieces between separators, without empty ones. They point into `text`.
 std::vector<std::string_view> split(std::string_view text, char separator = ' ');
+// The same, including empty ones.
+std::vector<std::string_view> parts_of(std::string_view text, char separator);
 
 // Whether `words`, a list separated by spaces, contains `word`.
 bool has_word(std::string_view words, std::string_view word);
+
+// The word of a list in the order of an enumeration; "" after the last one.
+std::string_view nth_word(std::size_t n, std::string_view words, char separator = ' ');
+template <class Enumeration>
+requires std::is_enum_v<Enumeration> std::string_view nth_word(Enumeration value, std::string_view words,
+                                                               char separator = ' ') {
+  return nth_word(static_cast<std::size_t>(value), words, separator);
+}
 
 // `text` without white space at its ends. Points into `text`.
 std::string_view trimmed(std::string_view text);

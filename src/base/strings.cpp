@@ -19,6 +19,16 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return out;
 }
 
+std::vector<std::string_view> parts_of(std::string_view text, char separator) {
+  std::vector<std::string_view> out;
+  for (std::size_t end = text.find(separator); end != std::string_view::npos; end = text.find(separator)) {
+    out.push_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  out.push_back(text);
+  return out;
+}
+
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
@@ -36,6 +46,11 @@ bool has_word(std::string_view words, std::string_view word) {
     if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' ')) return true;
   }
   return false;
+}
+
+std::string_view nth_word(std::size_t n, std::string_view words, char separator) {
+  for (; n > 0 && !words.empty(); --n) words.remove_prefix(std::min(words.find(separator), words.size() - 1) + 1);
+  return words.substr(0, words.find(separator));
 }
 
 std::string lower(std::string_view text) {

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "cli/options.h"
 #include "formulas/model.h"
@@ -15,8 +14,6 @@ void apply_speculative_method(Invocation& call, std::string_view value, std::str
 void apply_speculative_config(Invocation& call, std::string_view value, std::string_view name);
 void apply_lora_targets(Invocation& call, std::string_view value, std::string_view name);
 void apply_overrides(Invocation& call, std::string_view value, std::string_view name);
-void apply_backend(Invocation& call, std::string_view value, std::string_view name);
-void apply_task(Invocation& call, std::string_view value, std::string_view name);
 void apply_mm_limits(Invocation& call, std::string_view value, std::string_view name);
 
 // A model, and the request with everything that its options name: a draft model, adapters, a projector.
@@ -26,11 +23,10 @@ struct ModelAndRequest {
 };
 ModelAndRequest load_model_and_request(const std::string& argument, const Invocation& call);
 
-// The parts of a list, including empty ones.
-std::vector<std::string_view> parts_of(std::string_view list, char separator);
 // A cache type; nothing for "auto".
 std::optional<Dtype> type_or_auto(std::string_view value, std::string_view name);
 
+void set_gpus(Invocation& call, std::string_view list, std::string_view option);
 void set_engines(Invocation& call, std::string_view list, std::string_view option);
 void set_weights(Invocation& call, std::string_view list, std::string_view option);
 void set_kv_types(Invocation& call, std::string_view list, std::string_view option);

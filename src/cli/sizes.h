@@ -1,16 +1,11 @@
 // Values as people type them: 32k tokens, 24GiB, 0.9, one of several words.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
-#include <iterator>
-#include <string>
 #include <string_view>
-#include <utility>
 
-#include "kvplan/error.h"
 #include "kvplan/quantity.h"
-#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -32,16 +27,7 @@ Bytes parse_gib(std::string_view text, std::string_view option);
 // A fraction in (0, 1].
 double parse_share(std::string_view text, std::string_view option);
 
-// The value of one of the words. Throws Error that lists them.
-template <class Value>
-Value chosen(std::string_view value, std::string_view name,
-             std::initializer_list<std::pair<std::string_view, Value>> choices) {
-  std::string words;
-  for (const auto& [word, chosen_value] : choices) {
-    if (word == value) return chosen_value;
-    words += (words.empty() ? "" : word == std::prev(choices.end())->first ? " or " : ", ") + std::string(word);
-  }
-  fail(std::string(name) + ": \"" + one_line(value, 40) + "\" is not " + words, "see kvplan --help");
-}
+// The number of the word among those of a list ("on|off|auto"). Throws Error that lists them.
+std::size_t chosen(std::string_view value, std::string_view name, std::string_view words);
 
 }  // namespace kvplan

@@ -45,6 +45,10 @@ std::string plural(std::uint64_t n, std::string_view word) {
   return fmt::format("{} {}{}", grouped(n), word, n == 1 ? "" : "s");
 }
 
+std::string or_dash(std::string_view text) {
+  return std::string(text.empty() ? "-" : text);
+}
+
 std::size_t first_characters(std::string_view text, std::size_t count) {
   std::size_t bytes = 0;
   while (bytes < text.size() && (!begins_character(text[bytes]) || count-- > 0)) ++bytes;

@@ -17,6 +17,8 @@ std::string tokens_text(std::uint64_t tokens);  // "32k" for whole multiples of 
 
 std::string plural(std::uint64_t n, std::string_view word);  // "1 layer", "61 layers"
 
+// The text; "-" if it is empty.
+std::string or_dash(std::string_view text);
 // The last `width` characters after "...", if there are more.
 std::string end_of(std::string_view text, std::size_t width);
 

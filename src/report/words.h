@@ -68,7 +68,7 @@ BarRow stacked(std::string_view label, const GpuMemory& gpu);
 // Marks the budget and the GPU of a plan on bars.
 void set_limits(const Plan& plan, Bars& bars);
 
-using Rows = std::vector<std::vector<std::string>>;
+using Rows = std::vector<std::vector<Text>>;
 // A list of facts: what, how much, remarks.
 PageTable facts_table(const Rows& rows);
 // Rows under titles; columns in `numbers` align right; columns in `goes` are dropped in that order if the terminal is

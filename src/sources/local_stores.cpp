@@ -31,16 +31,6 @@ void check_part(std::string_view part, std::string_view whole) {
     fail("\"" + one_line(whole, 80) + "\" is not a model's name", "use the name that its tool lists");
 }
 
-std::vector<std::string_view> parts_of(std::string_view text, char mark) {
-  std::vector<std::string_view> out;
-  for (;;) {
-    const auto at = text.find(mark);
-    out.push_back(text.substr(0, at));
-    if (at == std::string_view::npos) return out;
-    text.remove_prefix(at + 1);
-  }
-}
-
 // "[host/][namespace/]model[:tag]"
 std::string ollama_manifest(std::string_view name) {
   std::string_view tag = "latest";
