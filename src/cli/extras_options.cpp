@@ -14,7 +14,7 @@
 #include "measure/detect.h"
 #include "plan/search.h"
 #include "sources/catalogue.h"
-#include "sources/companions.h"
+#include "sources/load.h"
 #include "weights/weigh.h"
 
 namespace kvplan {

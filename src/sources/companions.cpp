@@ -1,4 +1,4 @@
-#include "sources/companions.h"
+#include "sources/load.h"
 
 #include <algorithm>
 #include <filesystem>

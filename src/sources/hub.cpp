@@ -1,4 +1,4 @@
-#include "sources/hub.h"
+#include "sources/load.h"
 
 #include <span>
 

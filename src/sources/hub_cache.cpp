@@ -1,6 +1,5 @@
 #include "sources/hub_cache.h"
 
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -165,16 +164,7 @@ Gguf parse_headers(const std::vector<GgufHeader>& headers) {
 }
 
 std::string stand_in_commit(const std::string& revision, const std::string& text) {
-  std::string out;
-  for (std::uint64_t seed = 1; out.size() < 40; ++seed) {
-    std::uint64_t hash = 0xcbf29ce484222325U + seed;
-    for (const std::string* each : {&revision, &text})
-      for (const char c : *each) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    std::array<char, 17> digits{};
-    std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
-    out += digits.data();
-  }
-  return out.substr(0, 40);
+  return sha256(revision + "\n" + text).substr(0, 40);
 }
 
 std::string repo_folder(const std::string& repo) {
@@ -282,11 +272,7 @@ void HubCache::write_ref(const std::string& revision, const std::string& commit)
   if (!os::rename(part, place)) os::remove_file(part);
 }
 
-namespace {
-
-namespace fs = std::filesystem;
-
-bool is_usable(const std::string& snapshot) {
+static bool is_usable(const std::string& snapshot) {
   const std::string config = snapshot + "/config.json";
   if (is_file(config)) {
     try {
@@ -296,13 +282,9 @@ bool is_usable(const std::string& snapshot) {
       return false;
     }
   }
-  std::error_code error;
-  for (fs::directory_iterator it(snapshot, error), end; !error && it != end; it.increment(error))
-    if (it->path().extension() == ".gguf" && is_file(it->path().string())) return true;
-  return false;
+  const std::vector<std::string> ggufs = entries_of(snapshot, ".gguf");
+  return std::any_of(ggufs.begin(), ggufs.end(), is_file);
 }
-
-}  // namespace
 
 std::string snapshot_in_hf_cache(const std::string& cache, const std::string& repo, const std::string& revision) {
   if (cache.empty()) return "";

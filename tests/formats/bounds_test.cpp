@@ -15,7 +15,6 @@
 #include "formats/own_files.h"
 #include "kvplan/error.h"
 #include "measure/log_reader.h"
-#include "sources/companions.h"
 #include "sources/hub_weights.h"
 #include "sources/load.h"
 #include "sources/local_stores.h"
