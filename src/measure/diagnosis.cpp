@@ -6,7 +6,6 @@
 
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
-#include "measure/log_compare.h"
 #include "measure/log_events.h"
 
 namespace kvplan {
