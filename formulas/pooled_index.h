@@ -14,7 +14,6 @@
 // Engines differ: vLLM keeps the open group in a separate block for each request, with space for draft tokens.
 #pragma once
 
-#include "formulas/kind.h"
 
 namespace kvplan {
 

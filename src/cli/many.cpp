@@ -245,8 +245,7 @@ Answered answer_compared(const Invocation& call, const std::string& source, cons
     out.failed(error, without_program(error));
   });
   if (!all) throw *first_error;
-  for (const std::string& error : out.errors)
-    all->asked.notes.push_back({NoteLevel::kWarning, "not_compared", Template::quoted(error)});
+  for (const std::string& error : out.errors) warn(all->asked.notes, "not_compared", Template::quoted(error));
   out.text = written(compared(*all), call.format, "compare", options);
   return out;
 }

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "cli/extras_options.h"
-#include "formulas/model.h"
 #include "kvplan/calibration.h"
 #include "plan/answer.h"
 #include "report/report.h"
