@@ -1,9 +1,12 @@
-// Text helpers: lists of words as the tables write them ("qwen2 qwen3"), lists in sentences, lower case.
+// Text helpers: numbers, lists of words as the tables write them ("qwen2 qwen3"), lists in sentences, lower case.
 #pragma once
 
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -39,6 +42,14 @@ std::string folded(std::string_view text);
 
 // `text` with each of the characters written as its replacement.
 std::string replaced(std::string_view text, std::initializer_list<std::pair<char, std::string_view>> replacements);
+
+// The whole number that a text begins with; nothing if it begins with none, or with one beyond 2^64.
+std::optional<std::uint64_t> whole_number(std::string_view text, int base = 10);
+
+// The decimal number that a text begins with, read as std::from_chars would (libc++ 14 has none for doubles), except
+// that infinity and NaN are not accepted.
+std::from_chars_result parse_real(std::string_view text, double& value,
+                                  std::chars_format format = std::chars_format::general);
 
 // "a, b, c". `text_of` turns an item of the list into text.
 template <class List, class TextOf = std::identity>

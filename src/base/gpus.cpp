@@ -8,7 +8,6 @@
 
 #include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {

@@ -10,7 +10,6 @@
 #include "engines/engine.h"
 #include "formats/own_files.h"
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 #include "report/report.h"
 #include "weights/weigh.h"

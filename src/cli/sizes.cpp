@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {

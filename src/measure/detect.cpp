@@ -14,7 +14,6 @@
 #include "kvplan/error.h"
 #include "kvplan/format_bytes.h"
 #include "kvplan/gpus.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 #include "measure/nvml.h"
 #include "measure/proc.h"

@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {

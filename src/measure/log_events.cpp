@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "engines/engine.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 #include "measure/line_template.h"
 

@@ -7,7 +7,7 @@
 #include "engines/engine.h"
 #include "kvplan/characters.h"
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "engines/engine.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 #include "measure/diagnosis.h"
 #include "measure/log_events.h"

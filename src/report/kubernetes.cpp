@@ -9,7 +9,6 @@
 #include "kvplan/characters.h"
 #include "kvplan/error.h"
 #include "kvplan/launch.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 #include "report/report.h"
 #include "report/text.h"

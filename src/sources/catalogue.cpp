@@ -4,7 +4,6 @@
 
 #include "formats/published.h"
 #include "kvplan/did_you_mean.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 #include "sources/hub_settings.h"
 

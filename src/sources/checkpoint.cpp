@@ -9,8 +9,8 @@
 #include "formats/file.h"
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
 #include "kvplan/quantity.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

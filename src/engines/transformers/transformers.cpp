@@ -25,7 +25,7 @@
 #include "engines/transformers/stored.h"
 #include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

@@ -9,7 +9,6 @@
 #include "engines/vllm/rules.h"
 #include "kvplan/characters.h"
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {

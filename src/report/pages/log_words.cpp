@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <optional>
 
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 #include "report/text.h"
 
