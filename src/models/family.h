@@ -1,5 +1,5 @@
 // A family's file: rows of architectures that are read in the same way, and the functions that read them. To add an
-// architecture, write its model_type in a row of its family's file; to add a family, write a file and its line in
+// architecture, write its model_type in a row of its family's file; to add a family, write a file and its name in
 // registry.cpp.
 #pragma once
 
