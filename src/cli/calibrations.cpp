@@ -5,8 +5,7 @@
 #include <filesystem>
 
 #include "base/os.h"
-#include "cli/measuring.h"
-#include "cli/output.h"
+#include "cli/commands.h"
 #include "formats/file.h"
 #include "formats/own_files.h"
 #include "kvplan/error.h"

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
+#include "cli/commands.h"
 #include "cli/extras_options.h"
-#include "cli/measuring.h"
 #include "cli/pasted.h"
 #include "engines/engine.h"
 #include "engines/log_lines.h"

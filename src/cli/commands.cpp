@@ -6,11 +6,9 @@
 #include <optional>
 
 #include "base/os.h"
+#include "cli/commands.h"
 #include "cli/extras_options.h"
-#include "cli/many.h"
-#include "cli/measuring.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/pasted.h"
 #include "cli/shell.h"
 #include "engines/engine.h"

@@ -1,4 +1,4 @@
-#include "cli/many.h"
+#include "cli/commands.h"
 
 #include <algorithm>
 #include <ctime>

@@ -1,10 +1,9 @@
-#include "cli/measuring.h"
+#include "cli/commands.h"
 
 #include <array>
 #include <cstdio>
 #include <memory>
 
-#include "cli/output.h"
 #include "kvplan/card_measurement.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"

@@ -8,7 +8,7 @@
 
 #include "base/os.h"
 #include "cli/arguments.h"
-#include "cli/measuring.h"
+#include "cli/commands.h"
 #include "cli/pasted.h"
 #include "cli/shell.h"
 #include "engines/engine.h"

@@ -1,4 +1,4 @@
-#include "measure/line_template.h"
+#include "measure/log_reader.h"
 
 #include <algorithm>
 #include <cstring>

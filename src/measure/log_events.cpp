@@ -1,4 +1,4 @@
-#include "measure/log_events.h"
+#include "measure/log_reader.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,6 @@
 
 #include "engines/engine.h"
 #include "kvplan/strings.h"
-#include "measure/line_template.h"
 
 namespace kvplan {
 

@@ -9,7 +9,7 @@
 #include "engines/engine.h"
 #include "kvplan/strings.h"
 #include "measure/diagnosis.h"
-#include "measure/log_events.h"
+#include "measure/log_reader.h"
 
 namespace kvplan {
 

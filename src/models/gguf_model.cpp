@@ -12,9 +12,9 @@
 #include "kvplan/ggml_types.h"
 #include "kvplan/strings.h"
 #include "models/blocks/inventory.h"
+#include "models/family.h"
 #include "models/gguf_archs.h"
 #include "models/read.h"
-#include "models/registry.h"
 
 namespace kvplan {
 

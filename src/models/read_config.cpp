@@ -11,10 +11,10 @@
 #include "models/blocks/inventory.h"
 #include "models/blocks/layers.h"
 #include "models/class_defaults.h"
+#include "models/family.h"
 #include "models/gguf_archs.h"
 #include "models/read.h"
 #include "models/reader.h"
-#include "models/registry.h"
 
 namespace kvplan {
 

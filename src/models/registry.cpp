@@ -1,4 +1,4 @@
-#include "models/registry.h"
+#include "models/family.h"
 
 #include <array>
 #include <string>

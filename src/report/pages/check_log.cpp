@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "kvplan/strings.h"
-#include "report/pages/log_words.h"
 #include "report/pages/pages.h"
 
 namespace kvplan {

@@ -1,4 +1,4 @@
-#include "report/pages/log_words.h"
+#include "report/pages/pages.h"
 
 #include <fmt/format.h>
 
