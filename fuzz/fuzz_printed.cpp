@@ -12,7 +12,7 @@
 #include "kvplan/error.h"
 #include "plan/plan.h"
 #include "report/report.h"
-#include "report/text.h"
+#include "report/words.h"
 #include "sources/hub_http.h"
 #include "sources/load.h"
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <tuple>
 
-#include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 

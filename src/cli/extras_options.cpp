@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "cli/shell.h"
-#include "cli/sizes.h"
 #include "engines/engine.h"
 #include "formats/fields.h"
 #include "formats/file.h"

@@ -6,7 +6,6 @@
 
 #include "cli/arguments.h"
 #include "cli/extras_options.h"
-#include "cli/sizes.h"
 #include "engines/engine.h"
 #include "formats/own_files.h"
 #include "kvplan/error.h"

@@ -1,4 +1,4 @@
-#include "cli/sizes.h"
+#include "cli/extras_options.h"
 
 #include <algorithm>
 #include <array>

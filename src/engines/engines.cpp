@@ -4,7 +4,6 @@
 
 #include "engines/capacity.h"
 #include "engines/engine.h"
-#include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 

@@ -1,4 +1,4 @@
-#include "formats/published.h"
+#include "formats/own_files.h"
 
 #include <nlohmann/json.hpp>
 #include <vector>

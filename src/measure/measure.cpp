@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "kvplan/error.h"
-#include "kvplan/format_bytes.h"
 #include "kvplan/numbers.h"
+#include "kvplan/quantity.h"
 
 namespace kvplan {
 

@@ -11,7 +11,6 @@
 #include "kvplan/launch.h"
 #include "kvplan/strings.h"
 #include "report/report.h"
-#include "report/text.h"
 #include "report/words.h"
 
 namespace kvplan {

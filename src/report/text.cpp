@@ -1,4 +1,4 @@
-#include "report/text.h"
+#include "report/words.h"
 
 #include <fmt/format.h>
 

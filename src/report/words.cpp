@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "kvplan/format_bytes.h"
+#include "kvplan/quantity.h"
 #include "kvplan/strings.h"
 #include "report/report.h"
-#include "report/text.h"
 
 namespace kvplan {
 

@@ -11,7 +11,6 @@
 #include "sources/hub_cache.h"
 #include "sources/hub_http.h"
 #include "sources/hub_settings.h"
-#include "sources/hub_weights.h"
 
 namespace kvplan {
 

@@ -9,7 +9,7 @@
 #include "formats/fields.h"
 #include "formats/file.h"
 #include "formats/gguf.h"
-#include "formats/hub_json.h"
+#include "formats/own_files.h"
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
 #include "kvplan/sha256.h"

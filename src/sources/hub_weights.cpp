@@ -1,4 +1,4 @@
-#include "sources/hub_weights.h"
+#include "sources/hub_http.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,7 +9,7 @@
 #include "formats/fields.h"
 #include "formats/file.h"
 #include "formats/gguf.h"
-#include "formats/hub_json.h"
+#include "formats/own_files.h"
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"

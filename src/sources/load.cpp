@@ -8,8 +8,8 @@
 #include "kvplan/strings.h"
 #include "sources/catalogue.h"
 #include "sources/checkpoint.h"
+#include "sources/hub_http.h"
 #include "sources/hub_settings.h"
-#include "sources/hub_weights.h"
 #include "sources/local_stores.h"
 
 namespace kvplan {

@@ -11,8 +11,8 @@
 #include "kvplan/quantity.h"
 #include "kvplan/strings.h"
 #include "sources/hub_cache.h"
+#include "sources/hub_http.h"
 #include "sources/hub_settings.h"
-#include "sources/hub_weights.h"
 
 namespace kvplan {
 

@@ -6,7 +6,6 @@
 #include <tuple>
 #include <vector>
 
-#include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "weights/gguf_mixture.h"

@@ -6,7 +6,7 @@
 
 #include "kvplan/error.h"
 #include "kvplan/sha256.h"
-#include "report/text.h"
+#include "report/words.h"
 
 namespace kvplan {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "cli/command_line.h"
 #include "kvplan/sha256.h"
-#include "report/text.h"
+#include "report/words.h"
 
 namespace kvplan {
 namespace {

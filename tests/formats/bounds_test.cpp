@@ -15,7 +15,7 @@
 #include "formats/own_files.h"
 #include "kvplan/error.h"
 #include "measure/log_reader.h"
-#include "sources/hub_weights.h"
+#include "sources/hub_http.h"
 #include "sources/load.h"
 #include "sources/local_stores.h"
 #include "support/gguf_writer.h"

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "kvplan/strings.h"
-#include "report/text.h"
+#include "report/words.h"
 
 namespace kvplan {
 

@@ -7,7 +7,6 @@
 #include "plan/answer.h"
 #include "report/fields_tables.h"
 #include "report/report.h"
-#include "report/text.h"
 #include "report/words.h"
 
 namespace kvplan {

@@ -7,7 +7,6 @@
 #include "kvplan/strings.h"
 #include "kvplan/version.h"
 #include "report/renderers/renderers.h"
-#include "report/text.h"
 #include "report/words.h"
 
 namespace kvplan {

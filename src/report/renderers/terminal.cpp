@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "report/renderers/renderers.h"
-#include "report/text.h"
+#include "report/words.h"
 
 #include "kvplan/strings.h"
 
