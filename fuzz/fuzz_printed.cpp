@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "kvplan/characters.h"
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 #include "plan/plan.h"
 #include "report/report.h"
 #include "report/words.h"

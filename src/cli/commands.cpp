@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "base/os.h"
+#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/extras_options.h"
 #include "cli/options.h"
-#include "cli/pasted.h"
 #include "cli/shell.h"
 #include "engines/engine.h"
 #include "formats/file.h"

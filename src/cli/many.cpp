@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "cli/arguments.h"
 #include "cli/extras_options.h"
-#include "cli/pasted.h"
 #include "engines/engine.h"
 #include "engines/launch_words.h"
 #include "kvplan/error.h"

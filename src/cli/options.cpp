@@ -9,7 +9,6 @@
 #include "base/os.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/pasted.h"
 #include "cli/shell.h"
 #include "engines/engine.h"
 #include "formats/file.h"

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "engines/engine.h"
-#include "kvplan/characters.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "kvplan/characters.h"
 #include "kvplan/error.h"
 #include "kvplan/launch.h"
 #include "kvplan/strings.h"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "kvplan/characters.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {

@@ -1,4 +1,4 @@
-#include "sources/checkpoint.h"
+#include "sources/load.h"
 
 #include <algorithm>
 #include <initializer_list>

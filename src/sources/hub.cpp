@@ -7,7 +7,6 @@
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
-#include "sources/checkpoint.h"
 #include "sources/hub_cache.h"
 #include "sources/hub_http.h"
 #include "sources/hub_settings.h"

@@ -12,7 +12,6 @@
 #include "formats/own_files.h"
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
-#include "kvplan/sha256.h"
 #include "kvplan/strings.h"
 #include "sources/hub_settings.h"
 

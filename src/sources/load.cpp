@@ -7,7 +7,6 @@
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "sources/catalogue.h"
-#include "sources/checkpoint.h"
 #include "sources/hub_http.h"
 #include "sources/hub_settings.h"
 #include "sources/local_stores.h"

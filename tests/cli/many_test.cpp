@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cli/command_line.h"
-#include "kvplan/sha256.h"
+#include "kvplan/strings.h"
 #include "report/words.h"
 
 namespace kvplan {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "kvplan/characters.h"
 #include "kvplan/strings.h"
 #include "kvplan/version.h"
 #include "report/renderers/renderers.h"
