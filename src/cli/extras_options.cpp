@@ -155,28 +155,23 @@ std::optional<Dtype> type_or_auto(std::string_view value, std::string_view name)
 void set_engines(Invocation& call, std::string_view list, std::string_view) {
   call.engines.clear();
   call.engine_given = true;
-  if (list.find(',') == std::string_view::npos) {
-    find_engine(list, call.request);
-    return;
-  }
   for (const std::string_view name : parts_of(list, ',')) {
     find_engine(name, call.request);
     call.engines.emplace_back(name);
   }
+  if (call.engines.size() == 1) call.engines.clear();
 }
 
 void set_weights(Invocation& call, std::string_view list, std::string_view option) {
   call.weights.clear();
-  call.request.weights.reset();
-  if (list.find(',') == std::string_view::npos) {
-    check_weight_type(list, option);
-    call.request.weights = std::string(list);
-    return;
-  }
   for (const std::string_view name : parts_of(list, ',')) {
     check_weight_type(name, option);
     call.weights.emplace_back(name);
   }
+  call.request.weights.reset();
+  if (call.weights.size() > 1) return;
+  call.request.weights = call.weights.front();
+  call.weights.clear();
 }
 
 // "fp8", or several for compare: "auto,fp8".

@@ -256,10 +256,7 @@ std::vector<std::string> read_model_list(const std::string& argument) {
       fail("not a list of models", "write a MODEL on each line, or name a config *.json");
     // Some editors begin a text with a byte order mark.
     const std::string_view lines = text;
-    for (std::string_view rest = lines.substr(lines.starts_with("\xEF\xBB\xBF") ? 3 : 0); !rest.empty();) {
-      const auto end = rest.find('\n');
-      const std::string_view line = rest.substr(0, end);
-      rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+    for (const std::string_view line : split(lines.substr(lines.starts_with("\xEF\xBB\xBF") ? 3 : 0), '\n')) {
       std::string name(trimmed(line.substr(0, line.find('#'))));
       if (name.empty()) continue;
       if (out.size() == kMostModels)
