@@ -3,7 +3,7 @@
 # substitute source reports this.
 function(sources_of_this_system sources)
   set(measuring "cli/(measuring|watch_command)|measure/(child_process|detect|device|gpu_api|gpu_device|\
-holder|host_device|interrupt|measure|memory_counter|nvml|proc|rehearsal|watch|watch_report)")
+host_device|measure|memory_counter|nvml|proc|rehearsal|watch|watch_report)")
   set(out ${${sources}})
   if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
     list(FILTER out EXCLUDE REGEX "/src/cli/no_measuring\\.cpp$")

@@ -14,8 +14,6 @@
 // Engines differ: vLLM keeps the open group in a separate block for each request, with space for draft tokens.
 #pragma once
 
-#include "formulas/kind.h"
-
 namespace kvplan {
 
 // Adds an index key of `width` for every `pool` tokens, and the open group if a key covers several tokens.

@@ -9,7 +9,7 @@
 #include "kvplan/error.h"
 #include "kvplan/ggml_types.h"
 #include "models/read.h"
-#include "sources/companions.h"
+#include "sources/load.h"
 
 namespace {
 

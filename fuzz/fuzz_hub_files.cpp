@@ -9,7 +9,7 @@
 #include "answer.h"
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
-#include "sources/hub_weights.h"
+#include "sources/hub_http.h"
 
 namespace {
 

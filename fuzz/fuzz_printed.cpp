@@ -8,11 +8,11 @@
 #include <string>
 #include <string_view>
 
-#include "kvplan/characters.h"
 #include "kvplan/error.h"
+#include "kvplan/strings.h"
 #include "plan/plan.h"
 #include "report/report.h"
-#include "report/text.h"
+#include "report/words.h"
 #include "sources/hub_http.h"
 #include "sources/load.h"
 

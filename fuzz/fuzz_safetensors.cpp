@@ -6,7 +6,7 @@
 
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
-#include "sources/checkpoint.h"
+#include "sources/load.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(data, size));

@@ -13,8 +13,8 @@
 
 #include "engines/engine.h"
 #include "kvplan/strings.h"
+#include "models/family.h"
 #include "models/gguf_archs.h"
-#include "models/registry.h"
 #include "support/figures.h"
 
 namespace kvplan {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "kvplan/strings.h"
+
 namespace kvplan {
 
 // One row of the table of kinds (`kvplan formulas`, formulas/README.md).
@@ -27,14 +29,8 @@ struct Symbol {
 enum class TowerKind : std::uint8_t { kVision, kAudio, kEncoder, kTextEncoder };
 
 // "vision tower", "audio encoder", "encoder", "text encoder".
-constexpr std::string_view name(TowerKind side) {
-  switch (side) {
-    case TowerKind::kVision: return "vision tower";
-    case TowerKind::kAudio: return "audio encoder";
-    case TowerKind::kEncoder: return "encoder";
-    case TowerKind::kTextEncoder: return "text encoder";
-  }
-  return "";
+inline std::string_view name(TowerKind side) {
+  return nth_word(side, "vision tower|audio encoder|encoder|text encoder", '|');
 }
 
 }  // namespace kvplan

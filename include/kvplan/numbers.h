@@ -1,20 +1,9 @@
-// Numbers as text.
+// Searches for the largest number that is good.
 #pragma once
 
-#include <charconv>
 #include <cstdint>
-#include <optional>
-#include <string_view>
 
 namespace kvplan {
-
-// The whole number that a text begins with; nothing if it begins with none, or with one beyond 2^64.
-std::optional<std::uint64_t> whole_number(std::string_view text, int base = 10);
-
-// The decimal number that a text begins with, read as std::from_chars would (libc++ 14 has none for doubles), except
-// that infinity and NaN are not accepted.
-std::from_chars_result parse_real(std::string_view text, double& value,
-                                  std::chars_format format = std::chars_format::general);
 
 // The last good number between `low`, which counts as good, and `high`, which is not.
 template <class Good>

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace kvplan {
@@ -59,5 +60,16 @@ struct BytesTag {
 using Tokens = Quantity<TokensTag>;
 using Elements = Quantity<ElementsTag>;
 using Bytes = Quantity<BytesTag>;
+
+// Quantities in sentences: reasons, notes, errors. Tables and JSON format theirs elsewhere.
+
+// "24.00 GiB", always GiB.
+std::string format_gib(Bytes bytes);
+// "24.00 GiB", "1.5 MiB", "17.0 KiB", "12 bytes": in the unit that shows small differences.
+std::string format_bytes(Bytes bytes);
+// The same in GiB or MiB, rounded up, for a size that a user passes as an option.
+std::string format_bytes_up(Bytes bytes);
+// "1 sequence", "8 sequences".
+std::string counted(std::uint64_t n, std::string_view word);
 
 }  // namespace kvplan

@@ -1,10 +1,16 @@
-// Text helpers: lists of words as the tables write them ("qwen2 qwen3"), lists in sentences, lower case.
+// Text helpers: numbers, lists of words as the tables write them ("qwen2 qwen3"), lists in sentences, lower case.
 #pragma once
 
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -12,9 +18,19 @@ namespace kvplan {
 
 // The pieces between separators, without empty ones. They point into `text`.
 std::vector<std::string_view> split(std::string_view text, char separator = ' ');
+// The same, including empty ones.
+std::vector<std::string_view> parts_of(std::string_view text, char separator);
 
 // Whether `words`, a list separated by spaces, contains `word`.
 bool has_word(std::string_view words, std::string_view word);
+
+// The word of a list in the order of an enumeration; "" after the last one.
+std::string_view nth_word(std::size_t n, std::string_view words, char separator = ' ');
+template <class Enumeration>
+requires std::is_enum_v<Enumeration> std::string_view nth_word(Enumeration value, std::string_view words,
+                                                               char separator = ' ') {
+  return nth_word(static_cast<std::size_t>(value), words, separator);
+}
 
 // `text` without white space at its ends. Points into `text`.
 std::string_view trimmed(std::string_view text);
@@ -28,6 +44,14 @@ std::string folded(std::string_view text);
 // `text` with each of the characters written as its replacement.
 std::string replaced(std::string_view text, std::initializer_list<std::pair<char, std::string_view>> replacements);
 
+// The whole number that a text begins with; nothing if it begins with none, or with one beyond 2^64.
+std::optional<std::uint64_t> whole_number(std::string_view text, int base = 10);
+
+// The decimal number that a text begins with, read as std::from_chars would (libc++ 14 has none for doubles), except
+// that infinity and NaN are not accepted.
+std::from_chars_result parse_real(std::string_view text, double& value,
+                                  std::chars_format format = std::chars_format::general);
+
 // "a, b, c". `text_of` turns an item of the list into text.
 template <class List, class TextOf = std::identity>
 std::string join(const List& list, std::string_view between = ", ", TextOf text_of = {}) {
@@ -40,5 +64,58 @@ std::string join(const List& list, std::string_view between = ", ", TextOf text_
   }
   return out;
 }
+
+// The known names nearest to an unknown one, and the remedy of an error about it.
+
+// "did you mean vllm?" if a known word is near, else "use one of vllm, ...". Among equally near words the first ones
+// are named.
+std::string nearest_remedy(std::string_view wrong, std::span<const std::string_view> known);
+// The same, with words separated by spaces.
+std::string nearest_remedy(std::string_view wrong, std::string_view known);
+// The known words near enough to have been meant, nearest first.
+std::string did_you_mean(std::string_view wrong, std::span<const std::string_view> known);
+
+// What a user may have meant by `spelling`. Several spellings may have the same name.
+struct Candidate {
+  std::string_view spelling;
+  std::string_view name;
+};
+
+// The fewest insertions, deletions, replacements and swaps of neighbouring characters from `a` to `b`. Only letters and
+// digits count, without case. Of long texts the first 64 characters are compared.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+// The names nearest to `wanted`, nearest first, each once; equally near ones in the order of `known`. A spelling that
+// begins with `wanted`, or that `wanted` begins with, is near whatever its length.
+std::vector<std::string_view> nearest_names(std::string_view wanted, std::span<const Candidate> known,
+                                            std::size_t count = 3);
+
+// The digest as 64 hexadecimal digits (FIPS 180-4).
+std::string sha256(std::string_view text);
+
+// Characters of arbitrary text: which are valid, which may be printed, and how the others are written.
+
+struct Character {
+  char32_t code = 0;
+  std::size_t bytes = 0;  // 0: no valid UTF-8 begins here
+};
+Character character_at(std::string_view text, std::size_t at);
+
+void append_utf8(char32_t code, std::string& out);
+
+// Control characters, and those that change the order or the look of the text around them.
+bool is_hidden(char32_t code);
+
+// The length in bytes of a Hub token (hf_...) at the start of the text; 0 if there is none.
+std::size_t token_bytes(std::string_view text);
+// Printed in place of a token.
+inline constexpr std::string_view kHiddenToken = "hf_***";
+
+// A JSON string with its quotes, which YAML reads in the same way: hidden characters are escaped, and invalid UTF-8
+// becomes the replacement character.
+std::string json_string(std::string_view text);
+// A whole JSON text with the hidden characters in its strings escaped (outside of strings only line ends may occur).
+// Anything that looks like a Hub token is replaced by kHiddenToken.
+std::string printable_json(std::string_view json);
 
 }  // namespace kvplan

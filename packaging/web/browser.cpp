@@ -12,7 +12,6 @@
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "report/pages/pages.h"
-#include "sources/hub_curl.h"
 #include "sources/hub_http.h"
 
 // A worker may block until the server answers. Returns malloc'ed memory: a status (0: no answer), the length of the

@@ -1,4 +1,3 @@
-#include "kvplan/characters.h"
 
 #include <algorithm>
 #include <array>

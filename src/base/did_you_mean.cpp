@@ -1,4 +1,3 @@
-#include "kvplan/did_you_mean.h"
 
 #include <algorithm>
 #include <string>

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "kvplan/characters.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

@@ -6,9 +6,7 @@
 #include <string>
 #include <tuple>
 
-#include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {

@@ -2,16 +2,12 @@
 
 #include <utility>
 
+#include "kvplan/strings.h"
+
 namespace kvplan {
 
 std::string_view name(Origin origin) {
-  switch (origin) {
-    case Origin::kFile: return "file";
-    case Origin::kAlias: return "alias";
-    case Origin::kClassDefault: return "class_default";
-    case Origin::kDerived: return "derived";
-  }
-  return "";
+  return nth_word(origin, "file alias class_default derived");
 }
 
 void inform(std::vector<Note>& notes, std::string_view code, Template message) {

@@ -1,8 +1,7 @@
 #include "kvplan/observation.h"
 
-#include <iterator>
-
 #include "kvplan/quantity.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -17,35 +16,17 @@ double Observation::bytes() const {
 }
 
 std::string_view unit_name(LogUnit unit) {
-  switch (unit) {
-    case LogUnit::kGibibytes: return "GiB";
-    case LogUnit::kMebibytes: return "MiB";
-    case LogUnit::kTokens: return "tokens";
-    case LogUnit::kBlocks: return "blocks";
-    case LogUnit::kLayers: return "layers";
-    case LogUnit::kSequences: return "sequences";
-    case LogUnit::kTimes: return "x";
-    case LogUnit::kShare: return "";
-    case LogUnit::kBytes: return "bytes";
-    case LogUnit::kPercent: return "%";
-    case LogUnit::kSeconds: return "s";
-    case LogUnit::kCount: return "";
-  }
-  return "";
+  return nth_word(unit, "GiB|MiB|tokens|blocks|layers|sequences|x||bytes|%|s|", '|');
 }
 
 std::string_view name(LogCure cure) {
-  constexpr std::string_view kNames[] = {
-      "nothing",          "shorter_length", "larger_share",       "smaller_share",       "smaller_cache_type",
-      "plain_cache_type", "more_ranks",     "ranks_that_divide",  "pipeline_instead",    "whole_experts",
-      "smaller_batch",    "larger_batch",   "chunked_prefill",    "fewer_sequences",     "fewer_images",
-      "flash_attention",  "no_graphs",      "free_the_card",      "fixed_cache",         "smaller_weights",
-      "other_weights",    "across_nodes",   "ranks_for_blocks",   "fewer_layers_on_gpu", "other_split",
-      "fit_by_itself",    "float16",        "longer_by_override", "longer_context",      "shorter_input",
-      "other_kernels",    "other_build",    "newer_release",      "other_card",          "more_host_memory",
-      "as_the_log_says",  "other"};
-  const auto at = static_cast<std::size_t>(cure);
-  return at < std::size(kNames) ? kNames[at] : std::string_view();
+  return nth_word(cure,
+                  "nothing shorter_length larger_share smaller_share smaller_cache_type plain_cache_type more_ranks "
+                  "ranks_that_divide pipeline_instead whole_experts smaller_batch larger_batch chunked_prefill "
+                  "fewer_sequences fewer_images flash_attention no_graphs free_the_card fixed_cache smaller_weights "
+                  "other_weights across_nodes ranks_for_blocks fewer_layers_on_gpu other_split fit_by_itself float16 "
+                  "longer_by_override longer_context shorter_input other_kernels other_build newer_release other_card "
+                  "more_host_memory as_the_log_says other");
 }
 
 const LogValue* LogEvent::value(std::string_view wanted) const {

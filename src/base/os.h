@@ -55,6 +55,26 @@ bool read_at(int file, char* to, std::size_t size, std::uint64_t at);  // all `s
 bool write(int file, std::string_view text);                           // all of it
 bool close(int file);
 
+// Closes its file at the end, unless that is a standard stream.
+class File {
+ public:
+  explicit File(int file = -1) : file_(file) {}
+  ~File() {
+    if (file_ > kErrors) os::close(file_);
+  }
+  File(File&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+  File& operator=(File&& other) noexcept {
+    std::swap(file_, other.file_);
+    return *this;
+  }
+  int get() const { return file_; }
+  bool is_open() const { return file_ >= 0; }
+  bool close() { return os::close(std::exchange(file_, -1)); }
+
+ private:
+  int file_;
+};
+
 // Flushes to the disk, as far as the disk tells.
 bool sync(int file);
 void sync_folder(const std::string& path);

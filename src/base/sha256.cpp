@@ -1,5 +1,5 @@
 // FIPS 180-4, section 6.2.
-#include "kvplan/sha256.h"
+#include "kvplan/strings.h"
 
 #include <array>
 #include <bit>

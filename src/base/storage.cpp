@@ -7,7 +7,6 @@
 
 #include <array>
 
-#include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "kvplan/format_bytes.h"
+#include "kvplan/quantity.h"
 
 namespace kvplan {
 

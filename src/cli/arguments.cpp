@@ -7,7 +7,6 @@
 
 #include "cli/shell.h"
 #include "formats/file.h"
-#include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "kvplan/version.h"

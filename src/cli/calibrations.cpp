@@ -5,8 +5,7 @@
 #include <filesystem>
 
 #include "base/os.h"
-#include "cli/measuring.h"
-#include "cli/output.h"
+#include "cli/commands.h"
 #include "formats/file.h"
 #include "formats/own_files.h"
 #include "kvplan/error.h"
@@ -14,20 +13,6 @@
 namespace kvplan {
 
 namespace {
-
-// Makes other processes that save to the same folder wait. It leaves no file behind.
-class FolderLock {
- public:
-  explicit FolderLock(const std::string& folder) : file_(os::lock_folder(folder)) {}
-  ~FolderLock() {
-    if (file_ >= 0) os::close(file_);
-  }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int file_;
-};
 
 std::string place_of(const std::string& path) {
   if (path != "default") return path;
@@ -62,7 +47,7 @@ void save_calibration(const std::string& path, const CalibrationRecord& record) 
     std::error_code ignored;  // writing the file will report what is wrong
     std::filesystem::create_directories(folder_of(place), ignored);
   }
-  const FolderLock lock(folder_of(place));
+  const os::File lock(os::lock_folder(folder_of(place)));  // for other processes that save there
   Calibration calibration;
   if (exists(place)) calibration = load_calibration(place);
   calibration.merge(record);

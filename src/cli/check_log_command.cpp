@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
+#include "cli/arguments.h"
+#include "cli/commands.h"
 #include "cli/extras_options.h"
-#include "cli/measuring.h"
-#include "cli/pasted.h"
 #include "engines/engine.h"
 #include "engines/log_lines.h"
 #include "formats/file.h"

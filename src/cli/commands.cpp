@@ -6,12 +6,10 @@
 #include <optional>
 
 #include "base/os.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
 #include "cli/extras_options.h"
-#include "cli/many.h"
-#include "cli/measuring.h"
 #include "cli/options.h"
-#include "cli/output.h"
-#include "cli/pasted.h"
 #include "cli/shell.h"
 #include "engines/engine.h"
 #include "formats/file.h"
@@ -259,16 +257,15 @@ static int run_verify(const Invocation& call) {
 }
 
 static int run_diff(const Invocation& call) {
-  if (call.pasted_calls.size() == 2) {
-    const auto digest = [](const Invocation& one) { return digest_of(one.models.front(), one); };
-    const PlanDiff diff =
-        diff_plans(digest(call.pasted_calls[0]), digest(call.pasted_calls[1]), call.fail_over, call.request.limits);
-    return answer(call, reply_of(diff), "diff", failed_if(diff.is_too_much || diff.lost_fit || !diff.broken.empty()));
-  }
-  if (call.models.size() != 2)
+  const bool is_pasted = call.pasted_calls.size() == 2;
+  if (!is_pasted && call.models.size() != 2)
     usage_error("diff takes two MODELs or plans", "write plans with kvplan MODEL --json -o FILE");
-  const PlanDiff diff =
-      diff_plans(digest_of(call.models[0], call), digest_of(call.models[1], call), call.fail_over, call.request.limits);
+  const auto digest = [&](std::size_t i) {
+    const Invocation& one = is_pasted ? call.pasted_calls[i] : call;
+    return digest_of(one.models[is_pasted ? 0 : i], one);
+  };
+  const PlanDigest before = digest(0);
+  const PlanDiff diff = diff_plans(before, digest(1), call.fail_over, call.request.limits);
   return answer(call, reply_of(diff), "diff", failed_if(diff.is_too_much || diff.lost_fit || !diff.broken.empty()));
 }
 

@@ -3,7 +3,6 @@
 #include <span>
 
 #include "cli/shell.h"
-#include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 

@@ -1,15 +1,19 @@
 #include "cli/extras_options.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "cli/shell.h"
-#include "cli/sizes.h"
 #include "engines/engine.h"
 #include "formats/fields.h"
 #include "formats/file.h"
 #include "kvplan/error.h"
+#include "kvplan/gpus.h"
 #include "kvplan/strings.h"
+#include "measure/detect.h"
 #include "plan/search.h"
 #include "sources/catalogue.h"
-#include "sources/companions.h"
+#include "sources/load.h"
 #include "weights/weigh.h"
 
 namespace kvplan {
@@ -41,9 +45,8 @@ void apply_speculative_config(Invocation& call, string_view value, string_view n
       call.request.extras.draft_weights = config.weights;
     }
     for (const std::string& key : config.unread)
-      call.notes.push_back({NoteLevel::kWarning,
-                            "speculative_config",
-                            {"{option}: kvplan ignores \"{key}\"", {{"option", name}, {"key", one_line(key, 40)}}}});
+      warn(call.notes, "speculative_config",
+           {"{option}: kvplan ignores \"{key}\"", {{"option", name}, {"key", one_line(key, 40)}}});
   });
 }
 
@@ -63,23 +66,6 @@ void apply_overrides(Invocation& call, std::string_view value, std::string_view 
     fail(std::string(name) + ": not a JSON object", "write it as '{\"key\": value}'");
   }
   call.source.read.overrides = value;
-}
-
-void apply_backend(Invocation& call, std::string_view value, std::string_view name) {
-  using enum LlamaBackend;
-  call.request.llama_cpp.backend = chosen<LlamaBackend>(
-      value, name, {{"cuda", kCuda}, {"rocm", kRocm}, {"vulkan", kVulkan}, {"sycl", kSycl}, {"metal", kMetal}});
-}
-
-void apply_task(Invocation& call, std::string_view value, std::string_view name) {
-  using Task = std::string_view;
-  call.task = chosen<Task>(value, name,
-                           {{"chat", "chat"},
-                            {"code", "code"},
-                            {"vision", "vision"},
-                            {"embedding", "embedding"},
-                            {"reranking", "reranking"},
-                            {"speech", "speech"}});
 }
 
 void apply_mm_limits(Invocation& call, string_view value, string_view name) {
@@ -160,16 +146,6 @@ ModelAndRequest load_model_and_request(const std::string& argument, const Invoca
   return out;
 }
 
-std::vector<std::string_view> parts_of(std::string_view list, char separator) {
-  std::vector<std::string_view> out;
-  for (;;) {
-    const auto end = list.find(separator);
-    out.push_back(list.substr(0, end));
-    if (end == std::string_view::npos) return out;
-    list.remove_prefix(end + 1);
-  }
-}
-
 std::optional<Dtype> type_or_auto(std::string_view value, std::string_view name) {
   if (value == "auto") return std::nullopt;
   return parse_dtype(value, name);
@@ -179,28 +155,23 @@ std::optional<Dtype> type_or_auto(std::string_view value, std::string_view name)
 void set_engines(Invocation& call, std::string_view list, std::string_view) {
   call.engines.clear();
   call.engine_given = true;
-  if (list.find(',') == std::string_view::npos) {
-    find_engine(list, call.request);
-    return;
-  }
   for (const std::string_view name : parts_of(list, ',')) {
     find_engine(name, call.request);
     call.engines.emplace_back(name);
   }
+  if (call.engines.size() == 1) call.engines.clear();
 }
 
 void set_weights(Invocation& call, std::string_view list, std::string_view option) {
   call.weights.clear();
-  call.request.weights.reset();
-  if (list.find(',') == std::string_view::npos) {
-    check_weight_type(list, option);
-    call.request.weights = std::string(list);
-    return;
-  }
   for (const std::string_view name : parts_of(list, ',')) {
     check_weight_type(name, option);
     call.weights.emplace_back(name);
   }
+  call.request.weights.reset();
+  if (call.weights.size() > 1) return;
+  call.request.weights = call.weights.front();
+  call.weights.clear();
 }
 
 // "fp8", or several for compare: "auto,fp8".
@@ -214,6 +185,85 @@ void set_kv_types(Invocation& call, std::string_view list, std::string_view opti
   }
   if (call.kv_types.size() == 1) return call.kv_types.clear();
   call.request.cache_type_k = call.request.cache_type_v = std::nullopt;
+}
+
+// Removes "2x" from "2x4090" and returns 2; else returns 1.
+static std::uint64_t take_count(string_view& text) {
+  const std::size_t digits = text.find_first_not_of("0123456789");
+  if (digits == 0 || digits == string_view::npos || digits > 4) return 0;
+  string_view rest = trimmed(text.substr(digits));
+  if (rest.empty() || (rest[0] != 'x' && rest[0] != 'X' && rest[0] != '*')) return 0;
+  rest = trimmed(rest.substr(1));
+  if (rest.empty()) return 0;
+  const std::uint64_t count = parse_count(text.substr(0, digits), "--gpu");
+  text = rest;
+  return count;
+}
+
+// "rtx-4090+2x3060": different GPUs, each with layers in proportion to its memory.
+static void set_mixed_cards(Request& request, string_view list) {
+  constexpr std::size_t kMostCards = 64;
+  request.card.mixed.clear();
+  std::vector<double> shares;
+  for (string_view text : parts_of(list, '+')) {
+    const std::uint64_t count =
+        request.card.known().find(text) == nullptr ? std::max<std::uint64_t>(1, take_count(text)) : 1;
+    const Gpu& card = request.card.known().parse(text);
+    if (request.card.mixed.size() + count > kMostCards) fail("--gpu: more than 64 GPUs", "name fewer");
+    for (std::uint64_t i = 0; i < count; ++i) {
+      request.card.mixed.push_back(&card);
+      shares.push_back(std::round(static_cast<double>(card.budget().count()) / kGiB * 10) / 10);
+    }
+    if (!request.card.gpu || card.budget() < request.card.gpu->budget()) request.card.gpu = &card;
+  }
+  if (request.llama_cpp.tensor_split.empty()) request.llama_cpp.tensor_split = shares;
+  request.card.count = request.parallel.pipeline = request.card.mixed.size();
+  request.card.count_given = request.parallel.given = true;
+}
+
+// "rtx-4090", "2x4090", or a size: "24GiB".
+static void set_gpu(Invocation& call, string_view text) {
+  Request& request = call.request;
+  const GpuCatalogue& known = request.card.known();
+  if (text.find('+') != string_view::npos && known.find(text) == nullptr) return set_mixed_cards(request, text);
+  if (known.find(text) == nullptr)
+    if (const std::uint64_t count = take_count(text); count > 0) {
+      request.card.count = count;
+      request.card.count_given = true;
+    }
+  const bool is_size = known.find(text) == nullptr && !text.empty() && text[0] >= '0' && text[0] <= '9' &&
+                       text.find_first_not_of("0123456789.") != string_view::npos &&
+                       text.find('-') == string_view::npos;
+  if (!is_size) {
+    request.card.gpu = &known.parse(text);
+    if (const auto others = known.other_sizes(text); !others.empty())
+      inform(call.notes, "card_sizes",
+             {"--gpu {asked} is planned as {card}; there is also {others}",
+              {{"asked", one_line(text, 20)}, {"card", request.card.gpu->name}, {"others", join(others)}}});
+    return;
+  }
+  request.card.memory = parse_size(text, "--gpu");
+  if (lower(text).ends_with("gb"))
+    inform(call.notes, "decimal_size",
+           {"--gpu {asked} means {memory:GiB}. A GPU sold as {asked} has a little more: name it (kvplan gpus)",
+            {{"asked", one_line(text, 20)}, {"memory", *request.card.memory}}});
+}
+
+// "rtx-4090", "auto", or several: "rtx-4090,l40s".
+void set_gpus(Invocation& call, string_view list, string_view) {
+  call.gpus.clear();
+  call.request.card.gpu = nullptr;
+  if (list == "none") {
+    call.ignores_machine = true;
+    return;
+  }
+  if (list == "auto") return use_cards(detect_cards(), call.request);
+  if (list.find(',') == string_view::npos) return set_gpu(call, list);
+  for (const string_view name : parts_of(list, ',')) {
+    if (name == "auto") fail("--gpu: auto cannot be combined with names", "use one or the other");
+    const Gpu* const card = &call.request.card.known().parse(name);
+    if (std::find(call.gpus.begin(), call.gpus.end(), card) == call.gpus.end()) call.gpus.push_back(card);
+  }
 }
 
 }  // namespace kvplan

@@ -1,4 +1,4 @@
-#include "cli/many.h"
+#include "cli/commands.h"
 
 #include <algorithm>
 #include <ctime>
@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "cli/arguments.h"
 #include "cli/extras_options.h"
-#include "cli/pasted.h"
 #include "engines/engine.h"
 #include "engines/launch_words.h"
 #include "kvplan/error.h"
@@ -245,8 +245,7 @@ Answered answer_compared(const Invocation& call, const std::string& source, cons
     out.failed(error, without_program(error));
   });
   if (!all) throw *first_error;
-  for (const std::string& error : out.errors)
-    all->asked.notes.push_back({NoteLevel::kWarning, "not_compared", Template::quoted(error)});
+  for (const std::string& error : out.errors) warn(all->asked.notes, "not_compared", Template::quoted(error));
   out.text = written(compared(*all), call.format, "compare", options);
   return out;
 }

@@ -1,10 +1,9 @@
-#include "cli/measuring.h"
+#include "cli/commands.h"
 
 #include <array>
 #include <cstdio>
 #include <memory>
 
-#include "cli/output.h"
 #include "kvplan/card_measurement.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
@@ -88,10 +87,9 @@ int run_measure(const Invocation& call, const ModelAndRequest& asked, const Repo
   const Gpu* const planned_card = plan.request.card.gpu;
   const Gpu* const seen_card = plan.request.card.known().find(seen.device.name);
   if (planned_card != nullptr && seen_card != nullptr && seen_card != planned_card)
-    plan.notes.push_back({NoteLevel::kWarning,
-                          "another_card",
-                          {"planned for {planned}, and measured on {device}",
-                           {{"planned", planned_card->name}, {"device", seen.device.name}}}});
+    warn(plan.notes, "another_card",
+         {"planned for {planned}, and measured on {device}",
+          {{"planned", planned_card->name}, {"device", seen.device.name}}});
   complete(model, {}, plan);
   write_report(call.output, written(reply_of(plan), call.format, "a measurement", options));
   const bool stops = seen.rehearsal && seen.rehearsal->status == RehearsalStatus::kStops;

@@ -1,5 +1,5 @@
 // Replaces measuring.cpp on systems that cannot measure: its sources need Linux (cmake/Systems.cmake).
-#include "cli/measuring.h"
+#include "cli/commands.h"
 #include "kvplan/error.h"
 #include "measure/detect.h"
 

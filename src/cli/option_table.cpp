@@ -1,9 +1,146 @@
 // The table of options, which help, completions, the man page and the parser read.
-#include "cli/option_setters.h"
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <tuple>
+
+#include "cli/arguments.h"
+#include "cli/extras_options.h"
+#include "engines/engine.h"
+#include "formats/own_files.h"
+#include "kvplan/error.h"
+#include "kvplan/strings.h"
+#include "report/report.h"
+#include "weights/weigh.h"
 
 namespace kvplan {
 
 using std::string_view;
+
+// How a row sets its part of the call.
+using R = Request;
+using C = CardRequest;
+using E = ExtrasRequest;
+using L = LlamaCppOptions;
+using M = MeasuringOptions;
+using P = Parallel;
+using W = Workload;
+
+template <class Owner, class Member>
+Owner owner_of(Member Owner::*);
+
+// The member of the part of the call to which it belongs.
+template <auto member>
+static auto& member_of(Invocation& call) {
+  Request& request = call.request;
+  const auto parts = std::tie(call, call.measuring, call.workload, call.source.read, call.source.hub, request,
+                              request.card, request.limits, request.parallel, request.extras, request.llama_cpp,
+                              request.vllm, request.transformers, request.mlx, request.sglang);
+  return std::get<decltype(owner_of(member))&>(parts).*member;
+}
+
+// What most options do: set<parse_count, &R::num_seqs> sets a member to the value that is read from the text.
+template <auto read, auto member>
+static void set(Invocation& call, string_view value, string_view name) {
+  member_of<member>(call) = read(value, name);
+}
+// The same for each part of a list.
+template <auto read, auto member>
+static void set_list(Invocation& call, string_view list, string_view name) {
+  auto& out = member_of<member>(call);
+  out.clear();
+  for (const string_view part : parts_of(list, ',')) out.push_back(read(part, name));
+}
+template <auto member>
+static void flag(Invocation& call, string_view, string_view) {
+  member_of<member>(call) = true;
+}
+// One of the words that the option's row lists, and the member's value for each of them.
+template <auto member, auto... values>
+static void choose(Invocation& call, string_view value, string_view name) {
+  member_of<member>(call) = std::array{values...}[chosen(value, name, find_option(name)->value)];
+}
+static std::string one_of(string_view value, string_view name) {
+  chosen(value, name, find_option(name)->value);
+  return std::string(value);
+}
+// Backends whose buffers are modelled, or that need no additional buffers.
+static std::string parse_all2all(string_view text, string_view option) {
+  chosen(text, option, "deepep_low_latency|deepep_high_throughput|allgather_reducescatter");
+  return std::string(text);
+}
+template <std::uint64_t Parallel::*ranks>
+static void set_layout(Invocation& call, string_view value, string_view name) {
+  call.request.parallel.*ranks = parse_count(value, name);
+  call.request.parallel.given = true;
+}
+
+static std::string as_typed(string_view value, string_view) {
+  return std::string(value);
+}
+static std::string not_empty(string_view value, string_view name, string_view remedy, string_view what = "name") {
+  if (value.empty()) fail(std::string(name) + ": an empty " + std::string(what), remedy);
+  return std::string(value);
+}
+static std::uint64_t parse_copies(string_view value, string_view name) {
+  constexpr std::uint64_t kMost = 1024;
+  const std::uint64_t count = parse_count(value, name);
+  if (count > kMost)
+    fail(std::string(name) + ": " + std::to_string(count) + " is more than kvplan plans", "use at most 1024");
+  return count;
+}
+static double parse_percent_as_share(string_view value, string_view name) {
+  return parse_percent(value, name) / 100;
+}
+static std::uint64_t parse_count_or_none(string_view value, string_view name) {
+  return value == "0" ? 0 : parse_count(value, name);
+}
+
+static Bytes parse_mib(string_view value, string_view name) {
+  return Bytes(checked_mul(parse_count_or_none(value, name), kMiB, name));
+}
+static bool is_auto(string_view value) {
+  return value == "auto";
+}
+
+// "exps=CPU": a pattern, with or without dots and anchors. Patterns for single layers are not supported.
+static void override_tensors(Invocation& call, string_view value, string_view name) {
+  const auto equals = value.rfind('=');
+  const string_view pattern = value.substr(0, equals);
+  const bool to_host = equals != string_view::npos && value.substr(equals + 1) == "CPU";
+  const bool has_digit = pattern.find_first_of("0123456789") != string_view::npos;
+  const bool all_parts = pattern.find("ffn_up") == string_view::npos && pattern.find("ffn_down") == string_view::npos &&
+                         pattern.find("ffn_gate") == string_view::npos;
+  if (!to_host || has_digit || !all_parts || pattern.find("exps") == string_view::npos)
+    fail(std::string(name) + ": \"" + one_line(value, 60) + "\" is not a pattern of all experts",
+         "use exps=CPU, or --n-cpu-moe N for the first N layers");
+  call.request.llama_cpp.cpu_moe_layers = kEveryLayer;
+}
+
+// "3,1", also with "/" between the numbers.
+static void split_tensors(Invocation& call, string_view value, string_view name) {
+  std::string list(value);
+  std::replace(list.begin(), list.end(), '/', ',');
+  std::vector<double>& shares = call.request.llama_cpp.tensor_split;
+  shares.clear();
+  for (const string_view word : parts_of(list, ',')) {
+    double share = -1;
+    const auto [rest, error] = parse_real(word, share);
+    if (error != std::errc() || rest != word.data() + word.size() || !(share >= 0 && share <= 1e9))
+      fail(std::string(name) + ": \"" + one_line(value, 40) + "\" is not a list of proportions",
+           "write for example 3,1");
+    shares.push_back(share);
+  }
+  if (std::accumulate(shares.begin(), shares.end(), 0.0) <= 0)
+    fail(std::string(name) + ": all proportions are 0", "write for example 3,1");
+}
+
+// Also decides llama.cpp's --flash-attn.
+static void set_attention(Invocation& call, string_view value, string_view name) {
+  const bool naive = chosen(value, name, "naive|flash") == 0;
+  call.request.attention = naive ? AttentionKernel::kNaive : AttentionKernel::kFlash;
+  call.request.llama_cpp.flash_attention = naive ? FlashAttention::kOff : FlashAttention::kOn;
+}
 
 constexpr string_view kLoad = "Request";
 constexpr string_view kWorkload = "Workload";
@@ -46,10 +183,7 @@ constexpr Option kOptions[]{
      set<parse_tokens, &R::max_num_batched_tokens>},
     {"--encoder-len", "N", kLoad, "source tokens for cross attention", set<parse_tokens, &R::encoder_len>},
     {"--seq-lens", "N,N,...", kLoad, "sequence lengths to plan for, instead of all at full length",
-     [](Invocation& c, string_view v, string_view n) {
-       c.request.seq_lens.clear();
-       for (const string_view length : parts_of(v, ',')) c.request.seq_lens.emplace_back(parse_count(length, n));
-     }},
+     set_list<parse_tokens, &R::seq_lens>},
     {"--avg-len", "N", kLoad, "average tokens per sequence, instead of all at full length",
      set<parse_tokens, &R::avg_len>},
     {"--shared-prefix", "N", kLoad, "tokens of a prefix that all sequences share, stored once",
@@ -163,10 +297,7 @@ constexpr Option kOptions[]{
      "prefix caching, which can keep more states per sequence",
      [](Invocation& c, string_view, string_view n) { c.request.prefix_caching = !n.starts_with("--no-"); }},
     {"--pp-layer-partition", "A,B,...", kVllm, "layers of each pipeline stage (VLLM_PP_LAYER_PARTITION; SGLang too)",
-     [](Invocation& c, string_view v, string_view n) {
-       c.request.parallel.layers.clear();
-       for (const string_view layers : parts_of(v, ',')) c.request.parallel.layers.push_back(parse_count(layers, n));
-     }},
+     set_list<parse_count, &P::layers>},
     {"--mamba-block-size", "N", kVllm, "fewest tokens between two states that --mamba-cache-mode all keeps",
      set<parse_count, &VllmOptions::mamba_block_size>},
     {"--enable-sleep-mode", "", kVllm, "A + B: one engine is awake at a time, the others sleep",
@@ -174,19 +305,11 @@ constexpr Option kOptions[]{
     {"--mamba-cache-mode", "none|align|all", kVllm, "which recurrent states prefix caching keeps",
      set<as_typed, &VllmOptions::mamba_cache_mode>},
     {"--cudagraph-mode", "piecewise|full|full_decode_only", kVllm, "which CUDA graphs are captured (default: both)",
-     [](Invocation& c, string_view v, string_view n) {
-       c.request.vllm.graph_mode = chosen<std::string>(
-           v, n, {{"piecewise", "piecewise"}, {"full", "full"}, {"full_decode_only", "full_decode_only"}});
-     }},
+     set<one_of, &VllmOptions::graph_mode>},
     {"--cudagraph-capture-sizes", "N,N,...", kVllm, "batch sizes that CUDA graphs are captured for",
-     [](Invocation& c, string_view v, string_view n) {
-       c.request.extras.graph_sizes.clear();
-       for (const string_view size : parts_of(v, ',')) c.request.extras.graph_sizes.push_back(parse_count(size, n));
-     }},
+     set_list<parse_count, &E::graph_sizes>},
     {"--mm-encoder-tp-mode", "weights|data", kVllm, "data: every rank has the whole vision encoder",
-     [](Invocation& c, string_view v, string_view n) {
-       c.request.extras.whole_towers = chosen<bool>(v, n, {{"weights", false}, {"data", true}});
-     }},
+     choose<&E::whole_towers, false, true>},
     {"--language-model-only", "", kVllm, "text only: vision and audio encoders are not loaded",
      flag<&E::language_model_only>},
     {"--disable-hybrid-kv-cache-manager", "", kVllm, "sliding windows cache the full length",
@@ -206,13 +329,10 @@ constexpr Option kOptions[]{
     {"--kv-unified -kvu", "", kLlama, "the slots share one pool", flag<&L::kv_unified>},
     {"--swa-full", "", kLlama, "sliding windows cache every token", flag<&L::swa_full>},
     {"--flash-attn -fa", "on|off|auto", kLlama, "flash attention",
-     [](Invocation& c, string_view v, string_view n) {
-       using enum FlashAttention;
-       c.request.llama_cpp.flash_attention =
-           chosen<FlashAttention>(v, n, {{"on", kOn}, {"off", kOff}, {"auto", kAuto}});
-     }},
+     choose<&L::flash_attention, FlashAttention::kOn, FlashAttention::kOff, FlashAttention::kAuto>},
     {"--backend", "cuda|rocm|vulkan|sycl|metal", kLlama, "backend of the build (default: the usual one for the GPU)",
-     apply_backend},
+     choose<&L::backend, LlamaBackend::kCuda, LlamaBackend::kRocm, LlamaBackend::kVulkan, LlamaBackend::kSycl,
+            LlamaBackend::kMetal>},
     {"--n-gpu-layers -ngl", "N", kLlama, "layers on the GPU, all, or auto: llama.cpp chooses",
      [](Invocation& c, string_view v, string_view n) {
        c.request.llama_cpp.placement = is_auto(v) ? Placement::kFit : Placement::kUsual;
@@ -236,21 +356,14 @@ constexpr Option kOptions[]{
      "copies of a slot's states and windows in host memory (default 32)", set<parse_count_or_none, &L::checkpoints>},
     {"--fit-target -fitt", "MIB", kLlama,
      "GPU memory that automatic placement leaves free, for all GPUs or A,B per GPU (default 1024)",
-     [](Invocation& c, string_view v, string_view n) {
-       std::vector<Bytes>& out = c.request.llama_cpp.fit_target;
-       out.clear();
-       for (const string_view word : parts_of(v, ','))
-         out.emplace_back(checked_mul(parse_count_or_none(word, n), kMiB, "--fit-target"));
-     }},
+     set_list<parse_mib, &L::fit_target>},
     {"--fit-ctx -fitc", "N", kLlama, "the shortest context that automatic placement chooses (default 4096)",
      set<parse_tokens, &L::fit_ctx>},
     {"--tensor-split -ts", "A,B", kLlama, "how -pp splits the model over the GPUs, as 3,1", split_tensors},
     {"--split-mode -sm", "none|layer|row|tensor", kLlama,
      "how several GPUs divide the model; none: one of them, which --main-gpu names",
      [](Invocation& c, string_view v, string_view n) {
-       using enum LlamaSplit;
-       c.request.llama_cpp.split =
-           chosen<LlamaSplit>(v, n, {{"none", kLayer}, {"layer", kLayer}, {"row", kRow}, {"tensor", kTensor}});
+       choose<&L::split, LlamaSplit::kLayer, LlamaSplit::kLayer, LlamaSplit::kRow, LlamaSplit::kTensor>(c, v, n);
        c.request.llama_cpp.only_gpu = v == "none" ? std::optional<std::uint64_t>(0) : std::nullopt;
      }},
     {"--main-gpu -mg", "N", kLlama, "the GPU of --split-mode none, counted from 0",
@@ -258,9 +371,7 @@ constexpr Option kOptions[]{
        if (auto& gpu = c.request.llama_cpp.only_gpu) gpu = parse_count_or_none(v, n);
      }},
     {"--tool", "server|cli", kLlama, "llama-server (logits of the last token per slot) or llama-cli (of all tokens)",
-     [](Invocation& c, string_view v, string_view n) {
-       c.request.llama_cpp.all_logits = chosen<bool>(v, n, {{"server", false}, {"cli", true}});
-     }},
+     choose<&L::all_logits, false, true>},
     {"--ctx-size-draft -cd", "N", kLlama, "context length of the draft model", set<parse_tokens, &E::draft_ctx>},
     {"--cache-type-k-draft -ctkd", "T", kLlama, "the type of the draft's K", set<type_or_auto, &E::draft_cache_type_k>},
     {"--cache-type-v-draft -ctvd", "T", kLlama, "the type of the draft's V", set<type_or_auto, &E::draft_cache_type_v>},
@@ -285,7 +396,7 @@ constexpr Option kOptions[]{
      "states that a request keeps for its prefix cache", set<as_typed, &E::mamba_strategy>},
     {"--moe-a2a-backend", "none|deepep", kSglang, "deepep: each rank has whole experts and buffers to exchange tokens",
      [](Invocation& c, string_view v, string_view n) {
-       c.request.sglang.deepep = chosen<bool>(v, n, {{"none", false}, {"deepep", true}});
+       choose<&SglangOptions::deepep, false, true>(c, v, n);
        c.request.parallel.expert = c.request.parallel.expert || c.request.sglang.deepep;  // ep_size = tp_size
      }},
     {"--disable-radix-cache", "", kSglang, "no prefix cache; one recurrent state per request",
@@ -349,10 +460,7 @@ constexpr Option kOptions[]{
     {"--output -o", "FILE", kOutput, "write to FILE instead of standard output",
      [](Invocation& c, string_view v, string_view n) { c.output = not_empty(v, n, "name a file"); }},
     {"--color", "auto|always|never", kOutput, "colour (auto: only on a terminal, never with NO_COLOR)",
-     [](Invocation& c, string_view v, string_view n) {
-       using enum Color;
-       c.color = chosen<Color>(v, n, {{"auto", kAuto}, {"always", kAlways}, {"never", kNever}});
-     }},
+     choose<&Invocation::color, Color::kAuto, Color::kAlways, Color::kNever>},
     {"--command", "FILE", kLoad,
      "file with an engine's launch command, in place of MODEL: shell text, or a container as JSON",
      set<as_typed, &Invocation::command_file>},
@@ -361,7 +469,7 @@ constexpr Option kOptions[]{
     {"--hf-overrides --json-model-override-args", "JSON", kExtras, "keys that replace those of config.json",
      apply_overrides},
     {"--task", "chat|code|vision|embedding|reranking|speech", kLoad, "pick: what the model is for (default: chat)",
-     apply_task},
+     set<one_of, &Invocation::task>},
     {"--all", "", kOutput, "pick: also list older generations", flag<&Invocation::all>},
     {"--rules", "", kOutput, "engines: what changes from release to release", flag<&Invocation::rules>},
     {"--assume", "", kOutput, "plan an unknown architecture from its common fields, with a warning",

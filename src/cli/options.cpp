@@ -2,21 +2,19 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
 
 #include "base/os.h"
 #include "cli/arguments.h"
-#include "cli/measuring.h"
-#include "cli/pasted.h"
+#include "cli/commands.h"
 #include "cli/shell.h"
 #include "engines/engine.h"
 #include "formats/file.h"
 #include "kvplan/error.h"
-#include "kvplan/format_bytes.h"
 #include "kvplan/gpus.h"
+#include "kvplan/quantity.h"
 #include "kvplan/strings.h"
 #include "kvplan/version.h"
 #include "sources/catalogue.h"
@@ -146,8 +144,7 @@ static void check_options_of_engines(Invocation& call, const ParsedArguments& gi
   for (const Option& option : options()) {
     if (!is_given(given, option.name())) continue;
     std::string idle = check_engine_option(option.name(), chosen);
-    if (!idle.empty())
-      call.notes.push_back({NoteLevel::kWarning, "option_of_an_engine", Template::quoted(std::move(idle))});
+    if (!idle.empty()) warn(call.notes, "option_of_an_engine", Template::quoted(std::move(idle)));
   }
 }
 
@@ -211,11 +208,10 @@ static void note_seqs_cap(const ParsedArguments& given, Invocation& call) {
   if (call.pasted != nullptr || !is_given(given, "--max-num-seqs") || is_given(given, "--num-seqs") ||
       is_given(given, "--users") || is_given(given, "--seq-lens"))
     return;
-  call.notes.push_back({NoteLevel::kInfo,
-                        "one_sequence",
-                        {"--max-num-seqs {cap} limits the scheduler, and this plan is for one sequence. Add --num-seqs "
-                         "{cap} to plan for {cap} at once.",
-                         {{"cap", call.request.max_num_seqs.value_or(1)}}}});
+  inform(call.notes, "one_sequence",
+         {"--max-num-seqs {cap} limits the scheduler, and this plan is for one sequence. Add --num-seqs "
+          "{cap} to plan for {cap} at once.",
+          {{"cap", call.request.max_num_seqs.value_or(1)}}});
 }
 
 // --split-mode none: of several GPUs llama.cpp uses the one that --main-gpu names.
@@ -277,10 +273,9 @@ static void leave_patterns_out(ReadCommand& read) {
       return false;
     } catch (const Error&) {
       read.request.unmodelled.push_back(each.option + " " + one_line(each.value, 40));
-      read.notes.push_back({NoteLevel::kWarning,
-                            "option_not_modelled",
-                            {"{option} {value} is not modelled: kvplan moves only all experts of the first layers",
-                             {{"option", each.option}, {"value", one_line(each.value, 60)}}}});
+      warn(read.notes, "option_not_modelled",
+           {"{option} {value} is not modelled: kvplan moves only all experts of the first layers",
+            {{"option", each.option}, {"value", one_line(each.value, 60)}}});
       return true;
     }
   });

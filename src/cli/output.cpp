@@ -1,9 +1,8 @@
-#include "cli/output.h"
+#include "cli/commands.h"
 
 #include <cerrno>
 #include <cstring>
 #include <optional>
-#include <utility>
 
 #include "base/os.h"
 #include "formats/file.h"
@@ -21,23 +20,6 @@ namespace {
 void write_all(int fd, std::string_view text, const std::string& where) {
   if (!os::write(fd, text)) cannot_write(where);
 }
-
-// Closes a file that is being written, unless close() did.
-class Written {
- public:
-  explicit Written(int fd) : fd_(fd) {}
-  ~Written() {
-    if (fd_ >= 0) os::close(fd_);
-  }
-  Written(const Written&) = delete;
-  Written& operator=(const Written&) = delete;
-  int get() const { return fd_; }
-  bool is_open() const { return fd_ >= 0; }
-  bool close() { return os::close(std::exchange(fd_, -1)); }
-
- private:
-  int fd_;
-};
 
 // The file to which a path leads. Links are followed here, so that they stay when a new file replaces the old one.
 struct Destination {
@@ -79,7 +61,7 @@ void write_to_open(const Destination& place, const std::string& path, std::strin
     if (file.number < 0) cannot_write(path);
     return write_all(file.number, text, path);
   }
-  Written there(os::open_to_append(place.path));
+  os::File there(os::open_to_append(place.path));
   if (!there.is_open()) cannot_write(path);
   os::wait_in_calls(there.get());
   write_all(there.get(), text, path);
@@ -89,7 +71,7 @@ void write_to_open(const Destination& place, const std::string& path, std::strin
 // Devices, pipes and files that cannot be replaced are written in place.
 void write_in_place(const Destination& place, const std::string& path, std::string_view text) {
   // Does not wait for a pipe's reader. It fails if there is none.
-  Written there(os::open_in_place(place.path));
+  os::File there(os::open_in_place(place.path));
   if (!there.is_open()) cannot_write(path);
   const auto facts = os::facts_of(there.get());
   if (!facts || facts->id != place.there->id)
@@ -118,7 +100,7 @@ int open_part(const Destination& place, std::string& part) {
 // not, the old one is as it was.
 bool replace(const Destination& place, const std::string& path, std::string_view text) {
   std::string part;
-  Written file(open_part(place, part));
+  os::File file(open_part(place, part));
   if (!file.is_open()) return false;
   try {
     bool done =

@@ -1,4 +1,4 @@
-#include "cli/pasted.h"
+#include "cli/arguments.h"
 
 #include <algorithm>
 

@@ -1,13 +1,14 @@
-#include "cli/sizes.h"
+#include "cli/extras_options.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {
@@ -131,6 +132,13 @@ double parse_share(std::string_view text, std::string_view option) {
   const auto value = real_number(text);
   if (!value || *value <= 0 || *value > 1) wrong(option, text, "a fraction above 0 and at most 1");
   return *value;
+}
+
+std::size_t chosen(std::string_view value, std::string_view name, std::string_view words) {
+  const std::vector<std::string_view> known = split(words, '|');
+  const auto found = std::find(known.begin(), known.end(), value);
+  if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
+  wrong(name, value, join(std::span(known).first(known.size() - 1)) + " or " + std::string(known.back()));
 }
 
 }  // namespace kvplan

@@ -4,8 +4,7 @@
 #include <memory>
 
 #include "base/library.h"
-#include "cli/measuring.h"
-#include "cli/output.h"
+#include "cli/commands.h"
 #include "engines/engine.h"
 #include "kvplan/error.h"
 #include "kvplan/progress.h"

@@ -1,4 +1,4 @@
-#include "cli/workload.h"
+#include "cli/options.h"
 
 #include <algorithm>
 #include <cmath>

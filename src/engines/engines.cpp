@@ -4,9 +4,7 @@
 
 #include "engines/capacity.h"
 #include "engines/engine.h"
-#include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {

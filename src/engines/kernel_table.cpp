@@ -5,7 +5,6 @@
 #include <string>
 
 #include "kvplan/gpus.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 #include "weights/types.h"
 

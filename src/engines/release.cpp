@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "engines/engine.h"
-#include "kvplan/numbers.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {

@@ -136,4 +136,8 @@ std::string_view aliases_of(std::string_view key);
 // The key for which `key` is another spelling; "" if no row lists it. A row's first key belongs to its own group.
 std::string_view alias_group(std::string_view key);
 
+// Parses a config.json, or a params.json (Mistral's own format), which is translated. The members of `overrides`, a
+// JSON object or "", replace the config's, those of a nested config one by one, as vLLM's --hf-overrides does.
+Fields parse_config(std::string_view text, std::string_view overrides = "");
+
 }  // namespace kvplan

@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <random>
+#include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
-#include "base/os.h"
 #include "kvplan/error.h"
 
 namespace kvplan {
@@ -70,12 +70,10 @@ static std::string first_of_pipe(int fd) {
   fail("a pipe that nobody writes to", "name a file, or write to the pipe");
 }
 
-Descriptor::Descriptor(const std::string& path) : fd_(os::open_to_read(path)) {
-  if (fd_ >= 0) remember(fd_);
-}
-
-Descriptor::~Descriptor() {
-  if (fd_ > os::kErrors) os::close(fd_);
+os::File open_to_read(const std::string& path) {
+  os::File out(os::open_to_read(path));
+  if (out.is_open()) remember(out.get());
+  return out;
 }
 
 void fail_to_open() {
@@ -83,7 +81,7 @@ void fail_to_open() {
 }
 
 std::string read_file(const std::string& path, std::size_t limit) {
-  const Descriptor file(path);
+  const os::File file = open_to_read(path);
   if (!file.is_open()) fail_to_open();
   const os::FileFacts facts = os::facts_of(file.get()).value_or(os::FileFacts());
   refuse_device(facts);
@@ -103,12 +101,11 @@ std::string read_stdin(std::size_t limit) {
 }
 
 void read_pieces(const std::string& path, const std::function<void(std::string_view)>& take) {
-  std::optional<Descriptor> file;
-  if (path != "-") file.emplace(path);
-  if (file && !file->is_open()) fail_to_open();
-  const int fd = file ? file->get() : os::kInput;
+  const os::File file = path == "-" ? os::File(os::kInput) : open_to_read(path);
+  if (!file.is_open()) fail_to_open();
+  const int fd = file.get();
   remember(fd);
-  if (file) {
+  if (path != "-") {
     const os::FileFacts facts = os::facts_of(fd).value_or(os::FileFacts());
     refuse_device(facts);
     if (facts.kind == os::FileKind::kPipe) take(first_of_pipe(fd));
@@ -136,7 +133,7 @@ std::string random_name() {
   return digits.data();
 }
 
-FileReader::FileReader(const std::string& path) : file_(path) {
+FileReader::FileReader(const std::string& path) : file_(open_to_read(path)) {
   if (!file_.is_open()) fail_to_open();
   const auto facts = os::facts_of(file_.get());
   if (!facts || facts->kind != os::FileKind::kRegular) fail("is not a regular file", "give the path of a *.gguf file");
@@ -162,6 +159,15 @@ bool is_file(const std::string& path) {
 
 bool exists(const std::string& path) {
   return os::facts_of(path).has_value();
+}
+
+std::vector<std::string> entries_of(const std::string& folder, std::string_view suffix) {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (it->path().filename().string().ends_with(suffix)) out.push_back(it->path().generic_string());
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 }  // namespace kvplan

@@ -7,7 +7,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/os.h"
 #include "kvplan/quantity.h"
 
 namespace kvplan {
@@ -24,25 +26,15 @@ bool is_directory(const std::string& path);
 // Whether it is a regular file, or a link to one: nothing else is read from a cache, since a pipe would never end.
 bool is_file(const std::string& path);
 bool exists(const std::string& path);
+// The paths of a folder's entries whose names end in `suffix`, sorted; empty if it cannot be listed.
+std::vector<std::string> entries_of(const std::string& folder, std::string_view suffix = "");
 // Whether this run has read the file at `path`, under any name.
 bool was_read(const std::string& path);
 // Sixteen random digits for the name of a temporary file: process numbers are not unique across containers.
 std::string random_name();
 
-// An open file, closed by the destructor unless it is a standard stream.
-class Descriptor {
- public:
-  // Does not wait for a named pipe's writer. -1 if it cannot be opened.
-  explicit Descriptor(const std::string& path);
-  ~Descriptor();
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  bool is_open() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
+// Does not wait for a named pipe's writer.
+os::File open_to_read(const std::string& path);
 [[noreturn]] void fail_to_open();  // in the system's words
 
 // A file of which parts are read.
@@ -55,7 +47,7 @@ class FileReader {
   void read(std::uint64_t at, std::span<std::byte> to) const;
 
  private:
-  Descriptor file_;
+  os::File file_;
   std::uint64_t bytes_ = 0;
 };
 

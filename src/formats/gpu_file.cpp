@@ -9,7 +9,6 @@
 #include "formats/file.h"
 #include "formats/json_bounds.h"
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
 #include "kvplan/quantity.h"
 #include "kvplan/strings.h"
 

@@ -1,4 +1,4 @@
-#include "formats/hub_json.h"
+#include "formats/own_files.h"
 
 #include <nlohmann/json.hpp>
 

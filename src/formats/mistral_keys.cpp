@@ -1,6 +1,4 @@
 // Source: vLLM 0.30, transformers_utils/configs/mistral.py (adapt_config_dict).
-#include "formats/mistral_keys.h"
-
 #include <array>
 
 #include "formats/document.h"

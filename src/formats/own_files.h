@@ -1,8 +1,10 @@
-// kvplan's own files: calibrations, a user's list of GPUs, plans to compare.
+// kvplan's own files: calibrations, a user's list of GPUs, plans to compare, the catalogue, the Hub's lists and sizes.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,5 +55,28 @@ PlanDigest parse_plan(std::string_view text, std::string_view source);
 PlanDigest load_plan(const std::string& path);
 // Whether a file is a report by kvplan rather than a model's config.
 bool is_report(const std::string& path);
+
+// Config files as the catalogue of models keeps them: each by its difference from another one.
+
+struct PublishedFiles {
+  std::string config, hf_quant_config;  // JSON; "" if the checkpoint has no such file
+};
+
+// Merges `differences`, which scripts/published.py wrote, the first one from nothing. "$7" is the key keys[7].
+PublishedFiles merged_files(std::span<const std::string_view> differences, std::span<const std::string_view> keys);
+
+// The small JSON of the Hub: its list of a repository's files, and the sizes that the cache keeps beside a model.
+
+// The paths of one page of the list; nothing if it is not a list.
+std::optional<std::vector<std::string>> paths_in(std::string_view page);
+
+// {"weight_bytes": N, "file_bytes": N, "gguf": [N, ...], "gguf_path": PATH}: bytes of the tensors, of the files, of
+// each part.
+struct KeptSizes {
+  std::uint64_t weight_bytes = 0, file_bytes = 0;
+  std::vector<std::uint64_t> gguf;
+  std::string gguf_path;
+};
+std::string sizes_text(const KeptSizes& sizes);
 
 }  // namespace kvplan

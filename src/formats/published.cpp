@@ -1,9 +1,8 @@
-#include "formats/published.h"
+#include "formats/own_files.h"
 
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {

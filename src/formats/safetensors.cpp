@@ -150,7 +150,7 @@ void parse_safetensors(std::span<const std::byte> beginning, std::uint64_t file_
 
 std::uint64_t read_safetensors(const std::string& path, const TensorVisitor& visit, std::uint64_t file_bytes) {
   return with_source(path, [&] {
-    const Descriptor file(path);
+    const os::File file = open_to_read(path);
     const auto facts = file.is_open() ? os::facts_of(file.get()) : std::nullopt;
     if (!facts) fail_to_open();
     if (facts->kind != os::FileKind::kRegular) fail("is not a regular file", "give a checkpoint's directory");

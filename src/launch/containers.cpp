@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {

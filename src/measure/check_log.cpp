@@ -9,7 +9,6 @@
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
 #include "kvplan/strings.h"
-#include "measure/log_compare.h"
 #include "measure/log_reader.h"
 #include "plan/calibrate.h"
 #include "plan/plan.h"

@@ -159,52 +159,47 @@ class Guard {
 
 ChildProcess::ChildProcess(const std::vector<std::string>& command, bool outlives) {
   std::string place = environment_or("TMPDIR", "/tmp") + "/kvplan-start-XXXXXX";
-  log_ = mkostemp(place.data(), O_CLOEXEC);
-  if (log_ < 0) fail(one_line(place, 200) + ": cannot create a file for its output", "set TMPDIR to a writable folder");
+  log_ = os::File(mkostemp(place.data(), O_CLOEXEC));
+  if (!log_.is_open())
+    fail(one_line(place, 200) + ": cannot create a file for its output", "set TMPDIR to a writable folder");
   log_file_ = place;
-  changes_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  if (changes_ >= 0) inotify_add_watch(changes_, place.c_str(), IN_MODIFY);
-  const int output = open(place.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  changes_ = os::File(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (changes_.is_open()) inotify_add_watch(changes_.get(), place.c_str(), IN_MODIFY);
+  const os::File output(open(place.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   // If SIGCHLD is ignored, which a program inherits, the exit status of a process is lost.
   std::signal(SIGCHLD, SIG_DFL);
   int line[2] = {-1, -1};
-  if (output >= 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) == 0) guardian_ = fork();
+  if (output.is_open() && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) == 0) guardian_ = fork();
   if (guardian_ == 0) {
     close(line[0]);
-    guard(command, output, line[1], outlives);
+    guard(command, output.get(), line[1], outlives);
   }
   GuardedStart started{-1, guardian_ < 0 ? errno : ECHILD};
-  if (output >= 0) close(output);
   if (line[1] >= 0) close(line[1]);
-  line_ = line[0];
+  line_ = os::File(line[0]);
   if (guardian_ > 0)
-    while (recv(line_, &started, sizeof started, MSG_WAITALL) < 0 && errno == EINTR) {
+    while (recv(line_.get(), &started, sizeof started, MSG_WAITALL) < 0 && errno == EINTR) {
     }
   pid_ = started.pid;
   if (started.error == 0) return;
-  if (line_ >= 0) close(line_);
+  line_ = os::File();
   if (guardian_ > 0) waitpid(guardian_, nullptr, 0);
-  if (changes_ >= 0) close(changes_);
-  close(log_);
   unlink(log_file_.c_str());
   cannot_start(command.front(), started.error);
 }
 
 ChildProcess::~ChildProcess() {
   const GuardWord word = is_left_ ? GuardWord::kLeave : GuardWord::kEnd;
-  if (send(line_, &word, sizeof word, MSG_NOSIGNAL) < 0 && !is_left_) end_without_guardian();
+  if (send(line_.get(), &word, sizeof word, MSG_NOSIGNAL) < 0 && !is_left_) end_without_guardian();
   while (waitpid(guardian_, nullptr, 0) < 0 && errno == EINTR) {
   }
-  close(line_);
-  if (changes_ >= 0) close(changes_);
-  close(log_);
   if (!keeps_log_) unlink(log_file_.c_str());
 }
 
 bool ChildProcess::is_running() {
   if (is_over_) return false;
   int status = 0;
-  const ssize_t got = recv(line_, &status, sizeof status, MSG_DONTWAIT);
+  const ssize_t got = recv(line_.get(), &status, sizeof status, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
   is_over_ = true;
   // Without a status the guardian was killed, and the program's status is unknown.
@@ -221,11 +216,11 @@ std::vector<pid_t> ChildProcess::processes() const {
 }
 
 void ChildProcess::wait_for_output(std::chrono::milliseconds longest) const {
-  pollfd wanted{changes_, POLLIN, 0};
+  pollfd wanted{changes_.get(), POLLIN, 0};
   // Without inotify, which is limited per user, this only waits.
-  poll(&wanted, changes_ >= 0 ? 1 : 0, static_cast<int>(longest.count()));
+  poll(&wanted, changes_.is_open() ? 1 : 0, static_cast<int>(longest.count()));
   char notices[4096];
-  while (changes_ >= 0 && read(changes_, notices, sizeof notices) > 0) {
+  while (changes_.is_open() && read(changes_.get(), notices, sizeof notices) > 0) {
   }
 }
 
@@ -233,7 +228,7 @@ std::string ChildProcess::read_output() {
   std::string out(kMostAtOnce, '\0');
   std::size_t used = 0;
   while (used < out.size()) {
-    const ssize_t count = read(log_, out.data() + used, out.size() - used);
+    const ssize_t count = read(log_.get(), out.data() + used, out.size() - used);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) break;
     used += static_cast<std::size_t>(count);

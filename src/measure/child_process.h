@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/os.h"
+
 namespace kvplan {
 
 class ChildProcess {
@@ -43,9 +45,9 @@ class ChildProcess {
   void end_without_guardian() const;
 
   pid_t pid_ = -1, guardian_ = -1;
-  int line_ = -1;  // to the guardian
-  int log_ = -1;
-  int changes_ = -1;  // inotify, for growth of the file
+  os::File line_;  // to the guardian
+  os::File log_;
+  os::File changes_;  // inotify, for growth of the file
   std::string log_file_;
   bool keeps_log_ = false, is_left_ = false, is_over_ = false;
   std::optional<int> exit_code_, signal_;

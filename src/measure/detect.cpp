@@ -12,9 +12,8 @@
 
 #include "base/library.h"
 #include "kvplan/error.h"
-#include "kvplan/format_bytes.h"
 #include "kvplan/gpus.h"
-#include "kvplan/numbers.h"
+#include "kvplan/quantity.h"
 #include "kvplan/strings.h"
 #include "measure/nvml.h"
 #include "measure/proc.h"

@@ -6,8 +6,7 @@
 
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
-#include "measure/log_compare.h"
-#include "measure/log_events.h"
+#include "measure/log_reader.h"
 
 namespace kvplan {
 

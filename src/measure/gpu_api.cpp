@@ -1,5 +1,7 @@
 #include "measure/gpu_api.h"
 
+#include "kvplan/strings.h"
+
 namespace kvplan {
 
 constexpr int kDriverOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY, hipErrorOutOfMemory
@@ -16,46 +18,18 @@ static std::string path_of(GpuInterface kind) {
 }
 
 GpuApi::GpuApi(GpuInterface kind) : kind_(kind), path_(path_of(kind)), library_(path_, true) {
-  if (!library_) throw DeviceError(library_.error(), false);
-  const auto find = [&]<class Function>(Function*& entry, const char* cuda, const char* hip, bool needed = true) {
-    const char* name = is_cuda() ? cuda : hip;
-    entry = name == nullptr ? nullptr : library_.find<Function>(name);
-    if (needed && name != nullptr && entry == nullptr) throw DeviceError(path_ + " has no " + name, false);
-  };
-  int (*init)(unsigned) = nullptr;
-  find(init, "cuInit", "hipInit");
-  find(device_count, "cuDeviceGetCount", "hipGetDeviceCount");
-  find(device_get, "cuDeviceGet", "hipDeviceGet");
-  find(device_name, "cuDeviceGetName", "hipDeviceGetName");
-  find(device_bus, "cuDeviceGetPCIBusId", "hipDeviceGetPCIBusId", false);
-  find(driver_version, "cuDriverGetVersion", "hipDriverGetVersion", false);
-  find(context_retain, "cuDevicePrimaryCtxRetain", nullptr);
-  find(context_current, "cuCtxSetCurrent", nullptr);
-  find(context_release, "cuDevicePrimaryCtxRelease_v2", nullptr, false);
-  if (is_cuda() && context_release == nullptr) find(context_release, "cuDevicePrimaryCtxRelease", nullptr);
-  find(set_device, nullptr, "hipSetDevice");
-  find(memory_info, "cuMemGetInfo_v2", "hipMemGetInfo");
-  find(allocate, "cuMemAlloc_v2", "hipMalloc");
-  find(release, "cuMemFree_v2", "hipFree");
-  find(fill, "cuMemsetD8_v2", "hipMemsetD8");
-  find(write, "cuMemcpyHtoD_v2", "hipMemcpyHtoD");
-  find(read, "cuMemcpyDtoH_v2", "hipMemcpyDtoH");
-  find(copy, "cuMemcpyDtoD_v2", "hipMemcpyDtoD");
-  find(synchronize, "cuCtxSynchronize", "hipDeviceSynchronize");
-  find(event_create, "cuEventCreate", "hipEventCreateWithFlags");
-  find(event_record, "cuEventRecord", "hipEventRecord");
-  find(event_wait, "cuEventSynchronize", "hipEventSynchronize");
-  find(event_elapsed, "cuEventElapsedTime", "hipEventElapsedTime");
-  find(event_destroy, "cuEventDestroy_v2", "hipEventDestroy");
-  find(granularity, "cuMemGetAllocationGranularity", "hipMemGetAllocationGranularity", false);
-  find(device_attribute, "cuDeviceGetAttribute", nullptr, false);
-  find(device_uuid, "cuDeviceGetUuid_v2", nullptr, false);
-  if (is_cuda() && device_uuid == nullptr) find(device_uuid, "cuDeviceGetUuid", nullptr, false);
-  find(module_load, "cuModuleLoadData", nullptr, false);
-  find(module_unload, "cuModuleUnload", nullptr, false);
-  find(module_function, "cuModuleGetFunction", nullptr, false);
-  find(launch, "cuLaunchKernel", nullptr, false);
   check(init(0), is_cuda() ? "cuInit" : "hipInit");
+}
+
+GpuApi::Found GpuApi::find(std::string_view cuda, std::string_view hip, bool needed) const {
+  if (!library_) throw DeviceError(library_.error(), false);
+  const std::string_view names = is_cuda() ? cuda : hip;
+  Found out{nullptr};
+  for (const std::string_view name : split(names))
+    if (out.function == nullptr) out.function = library_.find<void()>(std::string(name).c_str());
+  if (needed && !names.empty() && out.function == nullptr)
+    throw DeviceError(path_ + " has no " + std::string(names), false);
+  return out;
 }
 
 void GpuApi::check(int code, const char* call) const {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "kvplan/error.h"
-#include "kvplan/format_bytes.h"
+#include "kvplan/quantity.h"
 #include "kvplan/strings.h"
 #include "measure/gpu_api.h"
 #include "measure/nvml.h"

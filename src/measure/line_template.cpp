@@ -1,11 +1,10 @@
-#include "measure/line_template.h"
+#include "measure/log_reader.h"
 
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
 
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {

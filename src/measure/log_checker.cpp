@@ -1,4 +1,4 @@
-#include "measure/log_compare.h"
+#include "measure/diagnosis.h"
 
 #include <algorithm>
 #include <cmath>

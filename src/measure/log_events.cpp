@@ -1,4 +1,4 @@
-#include "measure/log_events.h"
+#include "measure/log_reader.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,9 +6,7 @@
 #include <utility>
 
 #include "engines/engine.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
-#include "measure/line_template.h"
 
 namespace kvplan {
 

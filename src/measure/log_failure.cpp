@@ -1,4 +1,4 @@
-#include "measure/log_events.h"
+#include "measure/log_reader.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -4,7 +4,6 @@
 #include <array>
 #include <variant>
 
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {

@@ -5,9 +5,8 @@
 #include <utility>
 
 #include "engines/engine.h"
-#include "kvplan/characters.h"
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

@@ -3,18 +3,190 @@
 // log has several starts, the last one counts.
 #pragma once
 
+#include <bitset>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "engines/log_lines.h"
 #include "kvplan/observation.h"
-#include "measure/line_template.h"
-#include "measure/log_events.h"
 
 namespace kvplan {
+
+// Matches lines of a log against the templates of engines/log_lines.h, and reads the values in their holes.
+
+// A number as logs print it: with commas between thousands, at most 23 digits.
+struct LogNumber {
+  double value = 0;
+  std::size_t length = 0;  // characters, without leading blanks
+};
+std::optional<LogNumber> log_number(std::string_view text);
+// The value of a printed number's last digit: 0.01 for "2.38", 1 for "1,234".
+double last_digit_of(std::string_view printed);
+
+// A line without colours and other escapes, with each run of blanks as one.
+std::string plain_line(std::string_view line);
+
+class LineTemplate {
+ public:
+  explicit LineTemplate(const LogTemplate& source);
+
+  struct Match {
+    std::size_t begin = 0, end = 0;  // in the text
+    std::vector<LogValue> values;
+    const LogValue* value(std::string_view name) const;
+  };
+  // The first place in `text` (from plain_line) that the template matches, beginning before `limit`. A text at the
+  // template's end stops at the end of its first line. The values' names point into the template.
+  std::optional<Match> match(std::string_view text, std::size_t limit = std::string_view::npos) const;
+
+  // The first literal, which every matching line contains.
+  std::string_view anchor() const { return anchor_; }
+  // Characters of all literals: of several templates that match a line, the one with most is the most specific.
+  std::size_t weight() const { return weight_; }
+
+ private:
+  enum class Hole : std::uint8_t { kNumber, kSize, kWord, kText, kEquals, kAnything };
+  struct Part {
+    std::string_view literal;  // after the hole; empty at the template's end
+    Hole hole = Hole::kNumber;
+    std::string_view name;
+    LogUnit unit = LogUnit::kCount;
+  };
+  static Part read_part(std::string_view& rest);
+  bool match_before(std::string_view text, std::size_t at, Match& out) const;
+  bool match_parts(std::string_view text, std::size_t at, std::size_t limit, Match& out) const;
+
+  std::string_view anchor_;
+  std::size_t weight_ = 0;
+  bool is_name_ = false;        // the anchor is an argument's name: no letter may come before it
+  std::optional<Part> before_;  // a hole before the anchor: the word or number that ends there
+  std::vector<Part> parts_;     // holes after it
+};
+
+// The templates of several engines, found fast by the beginning of their anchors.
+class TemplateIndex {
+ public:
+  enum class Kind : std::uint8_t { kFigure, kEvent, kSlot, kMetric };
+  struct Entry {
+    LineTemplate pattern;
+    const LogTemplate* row;
+    const LogProgram* program;  // null for a line that any program may print
+    Kind kind;
+  };
+  // Throws std::logic_error if an anchor is too short.
+  void add(std::span<const LogTemplate> rows, const LogProgram* program, Kind kind);
+  // The entries whose anchor may be in the text, each once, in the order in which they were added.
+  std::vector<const Entry*> candidates(std::string_view text) const;
+
+ private:
+  static constexpr std::size_t kBuckets = std::size_t{1} << 14;
+
+  std::vector<Entry> entries_;
+  std::vector<std::vector<std::uint32_t>> by_hash_ = std::vector<std::vector<std::uint32_t>>(kBuckets);
+  std::bitset<kBuckets> known_;  // buckets with an entry: for most positions the search ends here
+};
+
+// Every line that any of the programs prints.
+const TemplateIndex& log_index();
+
+// Reads line by line, and keeps a few lines, since messages may continue on the next.
+class EventReader {
+ public:
+  using Entries = std::vector<const TemplateIndex::Entry*>;
+  // `line` is from plain_line, `number` counts from 1, `entries` are the candidates of log_index().
+  void line(std::string_view line, std::size_t number, const Entries& entries);
+  // Another start begins: failures before it count only if the new one reports none.
+  void restart();
+  std::vector<LogEvent> finish();
+
+ private:
+  struct Pending {
+    std::string text;
+    std::size_t number = 0;
+    Entries entries;
+  };
+  void read_oldest();
+  bool follow_traceback(std::string_view line);
+  void keep_exception(const Pending& line, bool is_in_traceback);
+  void keep(LogEvent event);
+
+  std::deque<Pending> pending_;
+  std::vector<LogEvent> events_, earlier_;
+  std::set<std::string> known_words_;  // the text of events_, and of some that were dropped
+  std::string message_;                // the current line and those after it
+  std::string frames_, code_;          // of the current traceback: its frames, and the last line of code
+  bool is_after_frame_ = false;
+  int lines_below_frames_ = 0;  // that may still be the exception; 0 outside a traceback
+  bool is_full_ = false;        // of failures
+};
+
+// Whether the engine cannot continue after it.
+bool is_fatal(LogEventId id);
+
+// The load of a server that prints no line about it (llama-server): the sum over its slots.
+class SlotTraffic {
+ public:
+  // A line from plain_line().
+  void line(std::string_view plain, std::size_t number, const EventReader::Entries& entries);
+  // Busy slots at the log's end, waiting tasks, and the tokens of finished requests.
+  std::optional<LogEvent> event() const;
+
+ private:
+  static constexpr std::size_t kMost = 4096;  // slots and tasks that are tracked
+
+  std::set<std::uint64_t> busy_, waiting_;
+  std::uint64_t slots_ = 0, longest_ = 0, done_ = 0;
+  double tokens_ = 0;  // of all finished requests
+  std::size_t last_line_ = 0;
+  std::string_view engine_;
+};
+
+// The same from an engine's Prometheus page.
+class MetricTraffic {
+ public:
+  void line(std::string_view plain, std::size_t number, const EventReader::Entries& entries);
+  // The newest value of each series, summed over engines and models.
+  std::vector<LogEvent> events() const;
+
+ private:
+  struct Series {
+    std::string_view figure;
+    double value = 0;
+  };
+  std::map<std::string, Series, std::less<>> series_;  // by name and labels
+  std::size_t last_line_ = 0;
+  std::string_view engine_;
+};
+
+// Failures without a row: exceptions of Python in the words of their last line, and the advice in a message.
+
+// A line without what loggers put before a message: process names, levels, times, places.
+std::string_view message_of(std::string_view plain);
+
+// "ValueError: no such file" as the last line of a traceback. The views point into the line.
+struct RaisedError {
+  std::string_view kind, reason;  // reason is empty if the line has only a type
+};
+// Below a traceback's frames any type counts, whatever its name.
+std::optional<RaisedError> raised_error(std::string_view plain, bool is_in_traceback = false);
+
+// Whether the line continues the message that the line before it began.
+bool continues_message(std::string_view plain);
+
+// The clauses of a message that say what to try, at most two.
+std::vector<std::string> advice_in(std::string_view message);
+
+// Whether the text has one of the words, which are separated by "|".
+bool has_one_of(std::string_view text, std::string_view words);
 
 // The bytes of a log as UTF-8. Redirection in PowerShell writes UTF-16 with a byte order mark.
 // Takes pieces that may be cut anywhere.

@@ -1,4 +1,4 @@
-#include "measure/memory_counter.h"
+#include "measure/watch.h"
 
 #include <algorithm>
 

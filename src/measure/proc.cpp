@@ -8,7 +8,6 @@
 #include <optional>
 #include <string_view>
 
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {

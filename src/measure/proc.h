@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "kvplan/numbers.h"
 #include "kvplan/quantity.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "kvplan/format_bytes.h"
+#include "kvplan/quantity.h"
 #include "plan/plan_cache.h"
 
 namespace kvplan {

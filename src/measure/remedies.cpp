@@ -7,10 +7,9 @@
 #include <utility>
 
 #include "engines/engine.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 #include "measure/diagnosis.h"
-#include "measure/log_events.h"
+#include "measure/log_reader.h"
 
 namespace kvplan {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
+#include "kvplan/strings.h"
 #include "measure/diagnosis.h"
 #include "plan/plan.h"
 

@@ -3,7 +3,7 @@
 #include "models/class_defaults.h"
 
 #include "kvplan/strings.h"
-#include "models/registry.h"
+#include "models/family.h"
 
 #include <algorithm>
 #include <optional>

@@ -12,9 +12,9 @@
 #include "kvplan/ggml_types.h"
 #include "kvplan/strings.h"
 #include "models/blocks/inventory.h"
+#include "models/family.h"
 #include "models/gguf_archs.h"
 #include "models/read.h"
-#include "models/registry.h"
 
 namespace kvplan {
 
@@ -94,7 +94,7 @@ const Heads* key_heads(const Layer& layer) {
 // the plan.
 void check_metadata(const Gguf& file, std::uint64_t num_layers, ModelSpec& model) {
   const auto warn = [&](const std::string& message) {
-    model.notes.push_back({NoteLevel::kWarning, "metadata_differs", Template::quoted(message)});
+    kvplan::warn(model.notes, "metadata_differs", Template::quoted(message));
   };
   const Heads* heads = model.layers.empty() ? nullptr : key_heads(model.layers.front());
   std::uint64_t layers = 0;
@@ -347,9 +347,8 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
   model.facts.insert(model.facts.begin(), {"general.architecture", '"' + model.architecture + '"', Origin::kFile});
   const bool always = has_word("minicpm3 plm", *named);  // llama.cpp has no latents for these
   if (!always && keys.number("attention.kv_lora_rank") > 0 && keys.number("attention.key_length_mla") == 0)
-    model.notes.push_back(
-        {NoteLevel::kInfo, "expanded_mla",
-         "the file lacks the latent's keys (key_length_mla): llama.cpp caches expanded keys and values"});
+    inform(model.notes, "expanded_mla",
+           "the file lacks the latent's keys (key_length_mla): llama.cpp caches expanded keys and values");
   if (options.draft && named->find("eagle3") != std::string_view::npos) model.draft_head = {DraftMethod::kEagle3};
   read_gguf_tensors(file, keys.num_layers(), model);
   read_graph_facts(keys, *named, model);
@@ -357,7 +356,7 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
     std::string message = "the architecture " + model.architecture +
                           " is not known: planned from its common fields as " + model_attention(model);
     if (!unread.empty()) message += "; not understood: " + first_named(unread);
-    model.notes.push_back({NoteLevel::kWarning, "assumed_architecture", Template::quoted(message)});
+    warn(model.notes, "assumed_architecture", Template::quoted(message));
   }
   return model;
 }

@@ -5,17 +5,16 @@
 #include <string_view>
 
 #include "formats/fields.h"
-#include "formats/mistral_keys.h"
 #include "formats/quantization.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "models/blocks/inventory.h"
 #include "models/blocks/layers.h"
 #include "models/class_defaults.h"
+#include "models/family.h"
 #include "models/gguf_archs.h"
 #include "models/read.h"
 #include "models/reader.h"
-#include "models/registry.h"
 
 namespace kvplan {
 
@@ -160,7 +159,7 @@ void read_cache_types(const Fields& root, const Fields& text, ModelSpec& model) 
   model.dtype = dtype.value_or(Dtype::kBfloat16);
   if (!dtype) {
     text.derived("dtype", "bfloat16");
-    model.notes.push_back({NoteLevel::kInfo, "assumed_dtype", "the config names no dtype: kvplan assumes bfloat16"});
+    inform(model.notes, "assumed_dtype", "the config names no dtype: kvplan assumes bfloat16");
   }
   for (const Fields& place : {root, text})
     if (const auto quantization = place.child("quantization_config"); quantization && !model.declared_kv_dtype) {
@@ -207,10 +206,9 @@ void read_beside(const Fields& root, const Fields& text, std::string_view hf_qua
   };
   if (!is_declared(file.quantization) && !file.kv_dtype) return;
   if (!has_quantization(root, text)) {
-    model.notes.push_back({NoteLevel::kInfo,
-                           "quantization_files",
-                           {"The quantization is read from hf_quant_config.json: {file}.",
-                            {{"file", words(file.quantization, file.kv_dtype)}}}});
+    inform(model.notes, "quantization_files",
+           {"The quantization is read from hf_quant_config.json: {file}.",
+            {{"file", words(file.quantization, file.kv_dtype)}}});
     model.quantization = std::move(file.quantization);
     model.declared_kv_dtype = file.kv_dtype;
     if (file.kv_dtype) text.derived("hf_quant_config.json: kv_cache_quant_algo", name(*file.kv_dtype));
@@ -218,12 +216,11 @@ void read_beside(const Fields& root, const Fields& text, std::string_view hf_qua
   }
   const bool same = file.kv_dtype == model.declared_kv_dtype && shares_a_type(file.quantization, model.quantization);
   if (!same)
-    model.notes.push_back({NoteLevel::kInfo,
-                           "quantization_files",
-                           {"config.json declares {config}; hf_quant_config.json declares {file}. TensorRT-LLM reads "
-                            "hf_quant_config.json, other engines read config.json.",
-                            {{"config", words(model.quantization, model.declared_kv_dtype)},
-                             {"file", words(file.quantization, file.kv_dtype)}}}});
+    inform(model.notes, "quantization_files",
+           {"config.json declares {config}; hf_quant_config.json declares {file}. TensorRT-LLM reads "
+            "hf_quant_config.json, other engines read config.json.",
+            {{"config", words(model.quantization, model.declared_kv_dtype)},
+             {"file", words(file.quantization, file.kv_dtype)}}});
   model.quant_file = std::make_shared<const QuantFile>(std::move(file));
 }
 
@@ -277,9 +274,8 @@ std::vector<std::string> unread_cache_keys(const Fields& text, bool unknown) {
 void note_unread(const Fields& text, ModelSpec& model) {
   const std::vector<std::string> unread = unread_cache_keys(text, false);
   if (unread.empty()) return;
-  model.notes.push_back({NoteLevel::kWarning,
-                         "unread_keys",
-                         {"kvplan does not read these cache-related keys: {keys}", {{"keys", first_named(unread)}}}});
+  warn(model.notes, "unread_keys",
+       {"kvplan does not read these cache-related keys: {keys}", {{"keys", first_named(unread)}}});
 }
 
 // In a known class attention_type only counts if it names a kind, the class has plain attention, and the kind's fields
@@ -388,7 +384,7 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
     std::string message =
         "the model_type " + shown + " is not known: planned from its common fields as " + model_attention(model);
     if (!unread.empty()) message += "; not understood: " + first_named(unread);
-    model.notes.push_back({NoteLevel::kWarning, "assumed_architecture", Template::quoted(message)});
+    warn(model.notes, "assumed_architecture", Template::quoted(message));
   }
   model.quantization = read_quantization(root, text);
   if (!hf_quant_config.empty()) read_beside(root, text, hf_quant_config, model);
@@ -403,9 +399,8 @@ ModelSpec read_config(std::string_view file_text, std::string_view hf_quant_conf
   model.plain_rotation = read_plain_rotation(reader);
   read_purpose(reader);
   if (const std::vector<std::string> misread = root.misread(); !misread.empty())
-    model.notes.push_back({NoteLevel::kWarning,
-                           "misread_keys",
-                           {"left out, because they have the wrong type: {keys}", {{"keys", first_named(misread)}}}});
+    warn(model.notes, "misread_keys",
+         {"left out, because they have the wrong type: {keys}", {{"keys", first_named(misread)}}});
   if (options.draft) adapt_draft(root, *options.draft, model);
   model.facts = root.facts();
   return model;

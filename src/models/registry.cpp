@@ -1,5 +1,4 @@
-// The families, one line for each file.
-#include "models/registry.h"
+#include "models/family.h"
 
 #include <array>
 #include <string>
@@ -8,53 +7,29 @@
 #include "models/blocks/layers.h"
 #include "models/reader.h"
 
-#define KVPLAN_FAMILIES(FILE) \
-  FILE(baichuan)              \
-  FILE(bailing)               \
-  FILE(bert)                  \
-  FILE(deepseek)              \
-  FILE(dots)                  \
-  FILE(encoder_decoder)       \
-  FILE(falcon)                \
-  FILE(gemma)                 \
-  FILE(glm)                   \
-  FILE(gpt)                   \
-  FILE(granite)               \
-  FILE(hunyuan)               \
-  FILE(inkling)               \
-  FILE(kimi)                  \
-  FILE(lfm)                   \
-  FILE(llama)                 \
-  FILE(longcat)               \
-  FILE(looped)                \
-  FILE(mamba)                 \
-  FILE(mimo)                  \
-  FILE(minicpm)               \
-  FILE(minimax)               \
-  FILE(mistral)               \
-  FILE(nemotron)              \
-  FILE(olmo)                  \
-  FILE(others)                \
-  FILE(pangu)                 \
-  FILE(patched)               \
-  FILE(phi)                   \
-  FILE(plamo)                 \
-  FILE(qwen)                  \
-  FILE(rwkv)                  \
-  FILE(speech)                \
-  FILE(step)                  \
-  FILE(zamba)
-
 namespace kvplan {
 
-#define KVPLAN_DECLARE(file) std::span<const Family> file##_family();
-KVPLAN_FAMILIES(KVPLAN_DECLARE)
-#undef KVPLAN_DECLARE
+// Every family's file.
+std::span<const Family> baichuan_family(), bailing_family(), bert_family(), deepseek_family(), dots_family(),
+    encoder_decoder_family(), falcon_family(), gemma_family(), glm_family(), gpt_family(), granite_family(),
+    hunyuan_family(), inkling_family(), kimi_family(), lfm_family(), llama_family(), longcat_family(), looped_family(),
+    mamba_family(), mimo_family(), minicpm_family(), minimax_family(), mistral_family(), nemotron_family(),
+    olmo_family(), others_family(), pangu_family(), patched_family(), phi_family(), plamo_family(), qwen_family(),
+    rwkv_family(), speech_family(), step_family(), zamba_family();
 
 std::span<const std::span<const Family>> families() {
-#define KVPLAN_CALL(file) file##_family(),
-  static const std::array kFiles{KVPLAN_FAMILIES(KVPLAN_CALL)};
-#undef KVPLAN_CALL
+  static const std::array kFiles{baichuan_family(), bailing_family(), bert_family(),
+                                 deepseek_family(), dots_family(),    encoder_decoder_family(),
+                                 falcon_family(),   gemma_family(),   glm_family(),
+                                 gpt_family(),      granite_family(), hunyuan_family(),
+                                 inkling_family(),  kimi_family(),    lfm_family(),
+                                 llama_family(),    longcat_family(), looped_family(),
+                                 mamba_family(),    mimo_family(),    minicpm_family(),
+                                 minimax_family(),  mistral_family(), nemotron_family(),
+                                 olmo_family(),     others_family(),  pangu_family(),
+                                 patched_family(),  phi_family(),     plamo_family(),
+                                 qwen_family(),     rwkv_family(),    speech_family(),
+                                 step_family(),     zamba_family()};
   return kFiles;
 }
 

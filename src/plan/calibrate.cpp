@@ -5,7 +5,6 @@
 
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 #include "plan/steps.h"
 

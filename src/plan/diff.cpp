@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "kvplan/error.h"
-#include "kvplan/format_bytes.h"
+#include "kvplan/quantity.h"
 
 namespace kvplan {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "kvplan/numbers.h"
+#include "kvplan/strings.h"
 #include "sources/hub_settings.h"
 #include "sources/local_stores.h"
 #include "weights/weigh.h"

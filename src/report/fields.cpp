@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "kvplan/characters.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "kvplan/version.h"

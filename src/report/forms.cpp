@@ -1,6 +1,5 @@
 #include <array>
 
-#include "kvplan/did_you_mean.h"
 #include "kvplan/strings.h"
 #include "report/renderers/renderers.h"
 #include "report/report.h"

@@ -6,13 +6,10 @@
 #include <algorithm>
 #include <cctype>
 
-#include "kvplan/characters.h"
 #include "kvplan/error.h"
 #include "kvplan/launch.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 #include "report/report.h"
-#include "report/text.h"
 #include "report/words.h"
 
 namespace kvplan {

@@ -1,10 +1,9 @@
-#include "report/text.h"
+#include "report/words.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "kvplan/characters.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {
@@ -43,6 +42,10 @@ std::string tokens_text(std::uint64_t tokens) {
 
 std::string plural(std::uint64_t n, std::string_view word) {
   return fmt::format("{} {}{}", grouped(n), word, n == 1 ? "" : "s");
+}
+
+std::string or_dash(std::string_view text) {
+  return std::string(text.empty() ? "-" : text);
 }
 
 std::size_t first_characters(std::string_view text, std::size_t count) {

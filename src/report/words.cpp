@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "kvplan/format_bytes.h"
+#include "kvplan/quantity.h"
 #include "kvplan/strings.h"
 #include "report/report.h"
-#include "report/text.h"
 
 namespace kvplan {
 
@@ -131,14 +130,10 @@ static std::string need_text(const VerdictReport& verdict) {
 }
 
 static std::string_view name_of(VerdictLimit limit) {
-  switch (limit) {
-    case VerdictLimit::kCard: return "the memory of a GPU";
-    case VerdictLimit::kUsable: return "the usable memory of a GPU";
-    case VerdictLimit::kSharedMemory: return "the memory that GPU and CPU share";
-    case VerdictLimit::kHostMemory: return "the host memory";
-    case VerdictLimit::kMaxVram: return "--max-vram";
-    default: return "the cache's budget";
-  }
+  return nth_word(limit,
+                  "|the memory of a GPU|the usable memory of a GPU|the cache's budget|"
+                  "the memory that GPU and CPU share|the host memory||--max-vram",
+                  '|');
 }
 
 static std::string reason_of_limit(const VerdictReport& verdict) {
@@ -357,7 +352,7 @@ void set_limits(const Plan& plan, Bars& bars) {
 
 static std::vector<TableRow> rows_of(const Rows& rows) {
   std::vector<TableRow> out;
-  for (const std::vector<std::string>& row : rows) out.push_back({{row.begin(), row.end()}, Tone::kPlain});
+  for (const std::vector<Text>& row : rows) out.push_back({row, Tone::kPlain});
   return out;
 }
 

@@ -1,13 +1,39 @@
 // Words that several pages share. Each is made in one place, so that pages do not contradict each other.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "kvplan/quantity.h"
 #include "plan/answer.h"
 #include "report/page.h"
 
 namespace kvplan {
+
+// Helpers for pages: units, counts, widths.
+
+std::string gib(Bytes bytes);                   // "2.14 GiB", always GiB
+std::string gib_number(Bytes bytes);            // "2.14"
+std::string human_bytes(Bytes bytes);           // "70,272 B", "68.6 KiB", "1.50 GiB": in the unit that reads best
+std::string grouped(std::uint64_t n);           // "163,840"
+std::string tokens_text(std::uint64_t tokens);  // "32k" for whole multiples of 1024, else grouped
+
+std::string plural(std::uint64_t n, std::string_view word);  // "1 layer", "61 layers"
+
+// The text; "-" if it is empty.
+std::string or_dash(std::string_view text);
+// The last `width` characters after "...", if there are more.
+std::string end_of(std::string_view text, std::size_t width);
+
+// The bytes of the first `count` characters.
+std::size_t first_characters(std::string_view text, std::size_t count);
+// The width of a text on a terminal (in code points).
+std::size_t text_width(std::string_view text);
+
+// A word quoted for a shell.
+std::string shell_word(const std::string& word);
 
 // "llama-3.1-8b"; the class's name if the file has no name.
 std::string title_of(const ModelFacts& model);
@@ -68,7 +94,7 @@ BarRow stacked(std::string_view label, const GpuMemory& gpu);
 // Marks the budget and the GPU of a plan on bars.
 void set_limits(const Plan& plan, Bars& bars);
 
-using Rows = std::vector<std::vector<std::string>>;
+using Rows = std::vector<std::vector<Text>>;
 // A list of facts: what, how much, remarks.
 PageTable facts_table(const Rows& rows);
 // Rows under titles; columns in `numbers` align right; columns in `goes` are dropped in that order if the terminal is

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "formats/published.h"
-#include "kvplan/did_you_mean.h"
-#include "kvplan/numbers.h"
+#include "formats/own_files.h"
 #include "kvplan/strings.h"
 #include "sources/hub_settings.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "formats/published.h"
+#include "formats/own_files.h"
 #include "kvplan/published.h"
 #include "sources/load.h"
 

@@ -1,7 +1,6 @@
-#include "sources/checkpoint.h"
+#include "sources/load.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -10,8 +9,8 @@
 #include "formats/file.h"
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
 #include "kvplan/quantity.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -137,10 +136,8 @@ void read_stored(const std::string& directory, ModelSpec& model) {
   // sentence-transformers: dense layers after the model are in separate folders.
   if (exists(directory + "/modules.json")) {
     Bytes more;
-    std::error_code error;
-    for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
-      if (is_directory(it->path().string()) && exists(it->path().string() + "/model.safetensors"))
-        more += sums_of(it->path().string(), walked).bytes;
+    for (const std::string& folder : entries_of(directory))
+      if (is_directory(folder) && exists(folder + "/model.safetensors")) more += sums_of(folder, walked).bytes;
     if (more > Bytes(0) && !model.stored.empty())
       model.stored.push_back({Component::kOther, "sentence-transformers", 1, Elements(0), more});
     inform(model.notes, "sentence_transformers",

@@ -1,4 +1,4 @@
-#include "sources/companions.h"
+#include "sources/load.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -14,7 +14,6 @@
 #include "sources/hub_cache.h"
 #include "sources/hub_http.h"
 #include "sources/hub_settings.h"
-#include "sources/hub_weights.h"
 
 namespace kvplan {
 

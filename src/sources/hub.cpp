@@ -1,4 +1,4 @@
-#include "sources/hub.h"
+#include "sources/load.h"
 
 #include <span>
 
@@ -7,11 +7,9 @@
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
-#include "sources/checkpoint.h"
 #include "sources/hub_cache.h"
 #include "sources/hub_http.h"
 #include "sources/hub_settings.h"
-#include "sources/hub_weights.h"
 
 namespace kvplan {
 

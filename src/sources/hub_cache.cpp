@@ -1,6 +1,5 @@
 #include "sources/hub_cache.h"
 
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -10,10 +9,9 @@
 #include "formats/fields.h"
 #include "formats/file.h"
 #include "formats/gguf.h"
-#include "formats/hub_json.h"
+#include "formats/own_files.h"
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
-#include "kvplan/sha256.h"
 #include "kvplan/strings.h"
 #include "sources/hub_settings.h"
 
@@ -59,12 +57,6 @@ void sweep(const std::string& folder) {
   }
 }
 
-std::string weights_text(const HubSnapshot& snapshot) {
-  KeptSizes sizes{snapshot.weight_bytes, snapshot.file_bytes, {}, snapshot.gguf_path};
-  for (const GgufHeader& part : snapshot.gguf) sizes.gguf.push_back(part.file_bytes);
-  return sizes_text(sizes);
-}
-
 std::string gguf_name(std::size_t index) {
   return "gguf-" + std::to_string(index + 1) + ".header";
 }
@@ -106,19 +98,14 @@ class KeptFolder {
 };
 
 // Writes what a KeptFolder reads.
-class FolderWriter {
- public:
-  explicit FolderWriter(const std::string& path) : path_(path) {}
-  void write(const std::string& name, std::string_view bytes) {
-    done_ = done_ && write_file(path_ + "/" + name, bytes);
-    if (done_) sums_ += sha256(bytes) + "  " + name + "\n";
+bool write_folder(const std::string& path, const NamedBytes& files) {
+  std::string sums;
+  for (const auto& [name, bytes] : files) {
+    if (!write_file(path + "/" + name, bytes)) return false;
+    sums += sha256(bytes) + "  " + name + "\n";
   }
-  bool finish() { return done_ && write_file(path_ + "/" + kSums, sums_); }
-
- private:
-  std::string path_, sums_;
-  bool done_ = true;
-};
+  return write_file(path + "/" + kSums, sums);
+}
 
 HubSnapshot read_snapshot(const std::string& path) {
   HubSnapshot out;
@@ -146,16 +133,6 @@ HubSnapshot read_snapshot(const std::string& path) {
   return out;
 }
 
-bool write_snapshot(const std::string& path, const HubSnapshot& snapshot) {
-  FolderWriter folder(path);
-  folder.write(kSizes, weights_text(snapshot));
-  if (!snapshot.config.empty()) folder.write(kConfig, snapshot.config);
-  if (!snapshot.quant_config.empty()) folder.write(kQuantConfig, snapshot.quant_config);
-  if (snapshot.file_bytes > 0) folder.write(kHeader, snapshot.header);
-  for (std::size_t i = 0; i < snapshot.gguf.size(); ++i) folder.write(gguf_name(i), snapshot.gguf[i].bytes);
-  return folder.finish();
-}
-
 }  // namespace
 
 Gguf parse_headers(const std::vector<GgufHeader>& headers) {
@@ -165,16 +142,7 @@ Gguf parse_headers(const std::vector<GgufHeader>& headers) {
 }
 
 std::string stand_in_commit(const std::string& revision, const std::string& text) {
-  std::string out;
-  for (std::uint64_t seed = 1; out.size() < 40; ++seed) {
-    std::uint64_t hash = 0xcbf29ce484222325U + seed;
-    for (const std::string* each : {&revision, &text})
-      for (const char c : *each) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    std::array<char, 17> digits{};
-    std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
-    out += digits.data();
-  }
-  return out.substr(0, 40);
+  return sha256(revision + "\n" + text).substr(0, 40);
 }
 
 std::string repo_folder(const std::string& repo) {
@@ -209,8 +177,7 @@ std::optional<HubSnapshot> HubCache::find(const std::string& commit, const std::
   }
 }
 
-bool HubCache::place(const std::string& name, const std::function<bool(const std::string& folder)>& fill,
-                     const std::function<bool()>& is_sound) const {
+bool HubCache::place(const std::string& name, const NamedBytes& files, const std::function<bool()>& is_sound) const {
   if (folder_.empty()) return false;
   const std::string snapshots = folder_ + "/snapshots";
   if (!make_folders(snapshots)) return false;
@@ -218,7 +185,7 @@ bool HubCache::place(const std::string& name, const std::function<bool(const std
   const std::string part = snapshots + "/" + part_name();
   const std::string there = snapshots + "/" + name;
   std::error_code ignored;
-  bool done = os::make_own_folder(part) && fill(part);
+  bool done = os::make_own_folder(part) && write_folder(part, files);
   if (done && !os::rename(part, there)) {
     // Another run was faster, or the existing folder is damaged. This run's folder replaces it.
     const std::string old = snapshots + "/" + part_name();
@@ -232,9 +199,15 @@ bool HubCache::place(const std::string& name, const std::function<bool(const std
 
 bool HubCache::write(const std::string& revision, const std::string& commit, const std::string& gguf,
                      const HubSnapshot& snapshot) const {
-  const bool done = place(
-      snapshot_name(commit, gguf), [&](const std::string& part) { return write_snapshot(part, snapshot); },
-      [&] { return find(commit, gguf).has_value(); });
+  KeptSizes sizes{snapshot.weight_bytes, snapshot.file_bytes, {}, snapshot.gguf_path};
+  for (const GgufHeader& part : snapshot.gguf) sizes.gguf.push_back(part.file_bytes);
+  const std::string weights = sizes_text(sizes);
+  NamedBytes files{{kSizes, weights}};
+  if (!snapshot.config.empty()) files.emplace_back(kConfig, snapshot.config);
+  if (!snapshot.quant_config.empty()) files.emplace_back(kQuantConfig, snapshot.quant_config);
+  if (snapshot.file_bytes > 0) files.emplace_back(kHeader, snapshot.header);
+  for (std::size_t i = 0; i < snapshot.gguf.size(); ++i) files.emplace_back(gguf_name(i), snapshot.gguf[i].bytes);
+  const bool done = place(snapshot_name(commit, gguf), files, [&] { return find(commit, gguf).has_value(); });
   if (done) write_ref(revision, commit);
   return done;
 }
@@ -255,14 +228,11 @@ std::optional<KeptFiles> HubCache::find_files(const std::string& commit, const s
 std::optional<KeptFiles> HubCache::write_files(const std::string& revision, const std::string& commit,
                                                const std::string& what, const std::vector<KeptFile>& files,
                                                std::uint64_t file_bytes) const {
-  const auto fill = [&](const std::string& part) {
-    FolderWriter folder(part);
-    for (const KeptFile& file : files) folder.write(file.name, file.bytes);
-    folder.write(kSizes, sizes_text({0, file_bytes, {}, ""}));
-    return folder.finish();
-  };
+  const std::string sizes = sizes_text({0, file_bytes, {}, ""});
+  NamedBytes kept{{kSizes, sizes}};
+  for (const KeptFile& file : files) kept.emplace_back(file.name, file.bytes);
   // What was just fetched replaces what is there.
-  if (!place(files_name(commit, what), fill, [] { return false; })) return std::nullopt;
+  if (!place(files_name(commit, what), kept, [] { return false; })) return std::nullopt;
   write_ref(revision, commit);
   return KeptFiles{folder_ + "/snapshots/" + files_name(commit, what), file_bytes};
 }
@@ -282,11 +252,7 @@ void HubCache::write_ref(const std::string& revision, const std::string& commit)
   if (!os::rename(part, place)) os::remove_file(part);
 }
 
-namespace {
-
-namespace fs = std::filesystem;
-
-bool is_usable(const std::string& snapshot) {
+static bool is_usable(const std::string& snapshot) {
   const std::string config = snapshot + "/config.json";
   if (is_file(config)) {
     try {
@@ -296,13 +262,9 @@ bool is_usable(const std::string& snapshot) {
       return false;
     }
   }
-  std::error_code error;
-  for (fs::directory_iterator it(snapshot, error), end; !error && it != end; it.increment(error))
-    if (it->path().extension() == ".gguf" && is_file(it->path().string())) return true;
-  return false;
+  const std::vector<std::string> ggufs = entries_of(snapshot, ".gguf");
+  return std::any_of(ggufs.begin(), ggufs.end(), is_file);
 }
-
-}  // namespace
 
 std::string snapshot_in_hf_cache(const std::string& cache, const std::string& repo, const std::string& revision) {
   if (cache.empty()) return "";

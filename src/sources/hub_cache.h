@@ -15,6 +15,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "formats/gguf.h"
@@ -56,6 +58,9 @@ struct KeptFiles {
   std::uint64_t file_bytes = 0;
 };
 
+// The files of a folder.
+using NamedBytes = std::vector<std::pair<std::string, std::string_view>>;
+
 class HubCache {
  public:
   HubCache(const HubSettings& settings, const std::string& repo);
@@ -76,9 +81,8 @@ class HubCache {
   void write_ref(const std::string& revision, const std::string& commit) const;
 
  private:
-  // Puts a folder that `fill` writes and `is_sound` checks in its place in one step.
-  bool place(const std::string& name, const std::function<bool(const std::string& folder)>& fill,
-             const std::function<bool()>& is_sound) const;
+  // Puts a folder with these files, which `is_sound` checks, in its place in one step.
+  bool place(const std::string& name, const NamedBytes& files, const std::function<bool()>& is_sound) const;
 
   std::string folder_;  // the model's folder; "" if there is no cache
 };

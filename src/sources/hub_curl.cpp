@@ -1,4 +1,4 @@
-#include "sources/hub_curl.h"
+#include "sources/hub_http.h"
 
 #include <algorithm>
 #include <array>

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,10 +13,50 @@
 
 #include "kvplan/error.h"
 #include "kvplan/progress.h"
-#include "sources/hub_curl.h"
+#include "sources/hub_cache.h"
 #include "sources/hub_settings.h"
 
 namespace kvplan {
+
+// libcurl, opened only when a model must be fetched: linking it would slow down every local plan. The few functions and
+// numbers of its stable interface that are used are declared in the source file.
+
+struct HttpRequest {
+  std::string url;
+  std::string authorization;  // the header's value; "" for none
+  std::string range;          // "0-131071"; "" for the whole file
+  std::size_t limit = 0;      // of the body, after decompression
+  std::chrono::milliseconds silence{10000}, total{120000};
+  std::function<void(std::uint64_t bytes)> progress;  // called now and then
+};
+
+enum class HttpTrouble {
+  kNone,
+  kDns,
+  kProxy,
+  kConnect,
+  kTimeout,
+  kTls,
+  kClosedEarly,
+  kTooMuchHeader,
+  kEncoded,
+  kBroken
+};
+
+struct HttpResponse {
+  std::string host;  // the one that answered, or did not
+  HttpTrouble trouble = HttpTrouble::kNone;
+  std::string detail;     // libcurl's words for it, or the encoding that was not requested
+  long proxy_status = 0;  // status of a proxy's answer in place of a connection
+  long status = 0;
+  std::map<std::string, std::string> headers;  // of the last response, by names in lower case
+  std::string body;                            // cut at the limit
+  bool is_cut = false;                         // the body was longer
+  std::string location;                        // of a redirect, absolute
+};
+
+// Makes one request, and follows no redirect. Throws Error(kHub) if there is no libcurl.
+HttpResponse http_get(const HttpRequest& request);
 
 // The server did not answer, or not usefully: an older copy will do.
 class HubUnreachable : public Error {
@@ -78,5 +120,41 @@ class HubClient {
   std::chrono::steady_clock::time_point start_;
   ProgressLine progress_;
 };
+
+// Headers of weights on the Hub, by range requests: of a safetensors file, or of the GGUF that a name means.
+
+struct SafetensorsBeginning {
+  std::string bytes;             // up to the end of the header
+  std::uint64_t file_bytes = 0;  // of the whole file
+};
+
+// Nothing if there is no such file. Throws Error(kHub) for a broken one.
+std::optional<SafetensorsBeginning> fetch_safetensors(HubClient& client, const std::string& revision,
+                                                      const std::string& name);
+
+// Throws HubUnreachable unless the text is a JSON object: a page that asks to log in comes with status 200 too.
+void check_json(const HubFile& file, const std::string& name);
+
+// The paths that end in .gguf, from the pages of the Hub's list of files. Throws HubUnreachable for pages that are no
+// such list.
+std::vector<std::string> gguf_paths(const std::vector<std::string>& pages);
+
+// Fetches the headers of a file, or of all files of a split set if it is the first. `commit` is set if the server
+// gives it. Throws Error(kHub).
+std::vector<GgufHeader> fetch_gguf(HubClient& client, const std::string& revision, const std::string& path,
+                                   std::string& commit);
+
+// Chooses the GGUF file that a name means among several.
+
+// The files of a folder whose names begin with `prefix` and end in .gguf, sorted; broken links are left out.
+std::vector<std::string> gguf_files(const std::string& folder, std::string_view prefix = "");
+
+// The file whose name contains the quantization ("Q4_K_M", in any case), or whose path it is. The parts of a split set
+// count as one, its first; projectors and drafts do not count. Without a quantization Q4_K_M is chosen among several,
+// as in llama.cpp. "" if none matches; Error(kBadInput) if several do.
+std::string choose_gguf(const std::vector<std::string>& files, std::string_view quantization);
+
+// For "x-00001-of-00003.gguf", all files of the set in order; for another file, only that file.
+std::vector<std::string> files_of_set(const std::string& first);
 
 }  // namespace kvplan

@@ -7,7 +7,6 @@
 #include "base/os.h"
 #include "formats/file.h"
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {

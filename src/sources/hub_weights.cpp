@@ -1,16 +1,15 @@
-#include "sources/hub_weights.h"
+#include "sources/hub_http.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <filesystem>
 #include <iterator>
 #include <span>
 
 #include "formats/fields.h"
 #include "formats/file.h"
 #include "formats/gguf.h"
-#include "formats/hub_json.h"
+#include "formats/own_files.h"
 #include "formats/safetensors.h"
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
@@ -148,14 +147,8 @@ static bool names(std::string_view file, std::string_view quantization) {
 }
 
 std::vector<std::string> gguf_files(const std::string& folder, std::string_view prefix) {
-  std::vector<std::string> out;
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (name.starts_with(prefix) && name.ends_with(".gguf") && exists(it->path().string()))
-      out.push_back(it->path().generic_string());
-  }
-  std::sort(out.begin(), out.end());
+  std::vector<std::string> out = entries_of(folder, ".gguf");
+  std::erase_if(out, [&](const std::string& path) { return !file_name(path).starts_with(prefix) || !exists(path); });
   return out;
 }
 

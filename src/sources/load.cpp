@@ -7,10 +7,8 @@
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "sources/catalogue.h"
-#include "sources/checkpoint.h"
-#include "sources/hub.h"
+#include "sources/hub_http.h"
 #include "sources/hub_settings.h"
-#include "sources/hub_weights.h"
 #include "sources/local_stores.h"
 
 namespace kvplan {
@@ -26,16 +24,6 @@ void refuse_token(std::string_view argument) {
       std::all_of(argument.begin(), argument.end(), [](char c) { return is_letter_or_digit(c) || c == '_'; });
   if (!is_token || exists(std::string(argument))) return;
   with_source("MODEL", [] { fail("this is a Hub token, not a model", "give it as HF_TOKEN or --token, and a MODEL"); });
-}
-
-// Names of the directory's entries that end in `suffix`, sorted.
-std::vector<std::string> entries(const std::string& directory, std::string_view suffix) {
-  std::vector<std::string> out;
-  std::error_code error;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
-    if (it->path().filename().string().ends_with(suffix)) out.push_back(it->path().generic_string());
-  std::sort(out.begin(), out.end());
-  return out;
 }
 
 std::string read_quant_config(const std::string& directory) {
@@ -77,7 +65,7 @@ ModelSpec load_directory(const std::string& directory, const SourceOptions& opti
   if (const std::string config = config_in(directory); !config.empty())
     return load_checkpoint(config, directory, directory, options);
   refuse_layout(directory);
-  const std::vector<std::string> ggufs = entries(directory, ".gguf");
+  const std::vector<std::string> ggufs = entries_of(directory, ".gguf");
   if (ggufs.empty()) fail("the directory has no config.json and no *.gguf", "give a model's directory");
   // A single file, or a folder of only projectors and drafts, is left to the reader, which reports what it is.
   const std::string chosen = choose_gguf(ggufs, "");
@@ -195,13 +183,13 @@ std::vector<std::string> expand_models(const std::vector<std::string>& arguments
       continue;
     }
     if (!is_directory(argument) || !config_in(argument).empty() || is_other_layout(argument) ||
-        !entries(argument, ".gguf").empty()) {
+        !entries_of(argument, ".gguf").empty()) {
       add({argument});
       continue;
     }
     // A directory of configs, or of directories that each have one.
-    std::vector<std::string> found = entries(argument, ".json");
-    for (const std::string& entry : entries(argument, ""))
+    std::vector<std::string> found = entries_of(argument, ".json");
+    for (const std::string& entry : entries_of(argument))
       if (is_directory(entry) && !config_in(entry).empty()) found.push_back(entry);
     std::sort(found.begin(), found.end());
     if (found.empty()) {

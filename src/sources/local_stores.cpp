@@ -11,8 +11,8 @@
 #include "kvplan/quantity.h"
 #include "kvplan/strings.h"
 #include "sources/hub_cache.h"
+#include "sources/hub_http.h"
 #include "sources/hub_settings.h"
-#include "sources/hub_weights.h"
 
 namespace kvplan {
 
@@ -29,16 +29,6 @@ constexpr std::size_t kMaxManifest = kMiB;
 void check_part(std::string_view part, std::string_view whole) {
   if (!is_plain_name(part))
     fail("\"" + one_line(whole, 80) + "\" is not a model's name", "use the name that its tool lists");
-}
-
-std::vector<std::string_view> parts_of(std::string_view text, char mark) {
-  std::vector<std::string_view> out;
-  for (;;) {
-    const auto at = text.find(mark);
-    out.push_back(text.substr(0, at));
-    if (at == std::string_view::npos) return out;
-    text.remove_prefix(at + 1);
-  }
 }
 
 // "[host/][namespace/]model[:tag]"
@@ -266,10 +256,7 @@ std::vector<std::string> read_model_list(const std::string& argument) {
       fail("not a list of models", "write a MODEL on each line, or name a config *.json");
     // Some editors begin a text with a byte order mark.
     const std::string_view lines = text;
-    for (std::string_view rest = lines.substr(lines.starts_with("\xEF\xBB\xBF") ? 3 : 0); !rest.empty();) {
-      const auto end = rest.find('\n');
-      const std::string_view line = rest.substr(0, end);
-      rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+    for (const std::string_view line : split(lines.substr(lines.starts_with("\xEF\xBB\xBF") ? 3 : 0), '\n')) {
       std::string name(trimmed(line.substr(0, line.find('#'))));
       if (name.empty()) continue;
       if (out.size() == kMostModels)

@@ -1,6 +1,6 @@
 // Replaces hub_curl.cpp where libcurl is not used (cmake/Systems.cmake).
 #include "kvplan/error.h"
-#include "sources/hub_curl.h"
+#include "sources/hub_http.h"
 
 namespace kvplan {
 

@@ -1,4 +1,4 @@
-#include "weights/mxfp4.h"
+#include "weights/types.h"
 
 #include <algorithm>
 #include <string_view>

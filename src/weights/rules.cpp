@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

@@ -6,9 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 #include "weights/gguf_mixture.h"
 #include "weights/weigh.h"

@@ -9,6 +9,8 @@
 
 #include "kvplan/quantity.h"
 #include "kvplan/quantization.h"
+#include "kvplan/tensors.h"
+#include "weights/share.h"
 
 namespace kvplan {
 
@@ -61,5 +63,12 @@ Bytes matrix_bytes(const WeightType& type, std::uint64_t rows, std::uint64_t col
 
 // All names that --weights accepts, in the table's order.
 std::string known_weight_types();
+
+// Bytes of MXFP4 experts in the layout of an engine's kernels.
+
+// Bytes of one expert's matrix, of which `piece` is the rank's part.
+Bytes mxfp4_matrix(const WeightType& type, const TensorGroup& group, Piece piece, const Mxfp4Layout& layout);
+// Rows of its bias, padded.
+std::uint64_t mxfp4_bias_rows(const TensorGroup& group, std::uint64_t rows, const Mxfp4Layout& layout);
 
 }  // namespace kvplan

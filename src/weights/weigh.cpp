@@ -10,7 +10,6 @@
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
 #include "weights/gguf_mixture.h"
-#include "weights/mxfp4.h"
 #include "weights/rules.h"
 #include "weights/share.h"
 #include "weights/stored.h"

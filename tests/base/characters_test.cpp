@@ -1,12 +1,11 @@
-#include "kvplan/characters.h"
 
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "kvplan/error.h"
-#include "kvplan/sha256.h"
-#include "report/text.h"
+#include "kvplan/strings.h"
+#include "report/words.h"
 
 namespace kvplan {
 namespace {

@@ -1,4 +1,4 @@
-#include "kvplan/format_bytes.h"
+#include "kvplan/quantity.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,6 @@
 // Numbers as text: the result is the same whether the C++ library reads doubles or not.
 #include "kvplan/numbers.h"
+#include "kvplan/strings.h"
 
 #include <doctest/doctest.h>
 

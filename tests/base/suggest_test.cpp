@@ -1,4 +1,4 @@
-#include "kvplan/did_you_mean.h"
+#include "kvplan/strings.h"
 
 #include <doctest/doctest.h>
 

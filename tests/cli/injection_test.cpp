@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "kvplan/characters.h"
+#include "kvplan/strings.h"
 #include "support/program.h"
 #include "support/words.h"
 

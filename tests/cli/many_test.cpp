@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "cli/command_line.h"
-#include "kvplan/sha256.h"
-#include "report/text.h"
+#include "kvplan/strings.h"
+#include "report/words.h"
 
 namespace kvplan {
 namespace {

@@ -1,5 +1,5 @@
 // An engine's command in place of a MODEL, as a user pastes it.
-#include "cli/pasted.h"
+#include "cli/arguments.h"
 
 #include <algorithm>
 #include <cstdlib>

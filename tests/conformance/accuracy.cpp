@@ -8,7 +8,7 @@
 #include "conformance/planner.h"
 #include "docs/accuracy.h"
 #include "engines/known_errors.h"
-#include "report/text.h"
+#include "report/words.h"
 
 namespace kvplan {
 

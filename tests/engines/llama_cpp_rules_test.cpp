@@ -11,7 +11,7 @@
 #include "engines/llama_cpp/rules.h"
 #include "engines/requests.h"
 #include "kvplan/error.h"
-#include "models/registry.h"
+#include "models/family.h"
 #include "plan/plan.h"
 #include "plan/steps.h"
 #include "sources/load.h"

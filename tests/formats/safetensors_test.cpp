@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kvplan/error.h"
-#include "sources/checkpoint.h"
+#include "sources/load.h"
 
 namespace kvplan {
 namespace {

@@ -9,11 +9,9 @@
 #include <vector>
 
 #include "engines/engine.h"
-#include "measure/line_template.h"
-#include "measure/log_events.h"
 #include "measure/log_reader.h"
 #include "report/names.h"
-#include "report/pages/log_words.h"
+#include "report/pages/pages.h"
 
 namespace kvplan {
 

@@ -1,5 +1,5 @@
 // Templates of log lines, matched with lines that engines print.
-#include "measure/line_template.h"
+#include "measure/log_reader.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,5 @@
 // Failures that no table knows, programs that are not engines of kvplan, pages of metrics. The lines are those of
 // public threads and of the engines' sources.
-#include "measure/log_events.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +8,7 @@
 
 #include "measure/diagnosis.h"
 #include "measure/log_reader.h"
-#include "report/pages/log_words.h"
+#include "report/pages/pages.h"
 #include "support/words.h"
 
 namespace kvplan {

@@ -11,7 +11,6 @@
 #include "engines/log_lines.h"
 #include "kvplan/strings.h"
 #include "measure/diagnosis.h"
-#include "measure/line_template.h"
 #include "measure/log_reader.h"
 
 namespace kvplan {

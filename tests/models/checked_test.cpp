@@ -13,8 +13,8 @@
 
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
+#include "models/family.h"
 #include "models/read.h"
-#include "models/registry.h"
 #include "support/figures.h"
 #include "weights/weigh.h"
 

@@ -12,8 +12,8 @@
 #include "kvplan/error.h"
 #include "kvplan/storage.h"
 #include "kvplan/strings.h"
+#include "models/family.h"
 #include "models/gguf_archs.h"
-#include "models/registry.h"
 #include "plan/plan.h"
 #include "support/gguf_writer.h"
 

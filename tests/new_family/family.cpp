@@ -1,4 +1,4 @@
-// A family added as CONTRIBUTING.md describes: this file, and its line in registry.cpp.
+// A family added as CONTRIBUTING.md describes: this file, and its name in registry.cpp.
 #include "models/blocks/blocks.h"
 
 namespace kvplan {

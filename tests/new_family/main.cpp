@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "models/family.h"
 #include "models/read.h"
-#include "models/registry.h"
 #include "plan/plan.h"
 #include "weights/weigh.h"
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "engines/requests.h"
-#include "kvplan/format_bytes.h"
+#include "kvplan/quantity.h"
 #include "plan/plan_cache.h"
 #include "plan/questions.h"
 #include "plan/steps.h"

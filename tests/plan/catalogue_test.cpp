@@ -12,7 +12,7 @@
 #include "cli/shell.h"
 #include "engines/engine.h"
 #include "kvplan/error.h"
-#include "kvplan/format_bytes.h"
+#include "kvplan/quantity.h"
 #include "kvplan/strings.h"
 #include "plan/plan.h"
 #include "plan/questions.h"

@@ -1,5 +1,5 @@
 // Files that are loaded with a model: adapters, projectors, drafts; and invalid files.
-#include "sources/companions.h"
+#include "sources/load.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
 
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
-#include "sources/companions.h"
+#include "sources/load.h"
 #include "sources/site.h"
 #include "support/environment.h"
 #include "support/gguf_writer.h"

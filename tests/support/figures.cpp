@@ -4,8 +4,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "models/family.h"
 #include "models/gguf_archs.h"
-#include "models/registry.h"
 #include "sources/load.h"
 
 namespace kvplan {

@@ -1,6 +1,6 @@
 #include "engines/llama_cpp/rules.h"
 
-#include "kvplan/numbers.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

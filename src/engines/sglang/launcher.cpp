@@ -7,7 +7,7 @@
 #include "engines/launch_words.h"
 #include "engines/sglang/rules.h"
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

@@ -23,9 +23,8 @@
 #include "engines/layer_buffers.h"
 #include "engines/transformers/rules.h"
 #include "engines/transformers/stored.h"
-#include "kvplan/did_you_mean.h"
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

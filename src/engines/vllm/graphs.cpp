@@ -13,7 +13,7 @@
 #include "engines/vllm/class_table.h"
 #include "engines/vllm/vllm.h"
 #include "kvplan/gpus.h"
-#include "kvplan/numbers.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 

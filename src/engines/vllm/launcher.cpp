@@ -7,9 +7,7 @@
 #include "engines/engine.h"
 #include "engines/launch_words.h"
 #include "engines/vllm/rules.h"
-#include "kvplan/characters.h"
 #include "kvplan/error.h"
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {

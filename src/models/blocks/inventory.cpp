@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kvplan/strings.h"
-#include "models/registry.h"
+#include "models/family.h"
 
 namespace kvplan {
 

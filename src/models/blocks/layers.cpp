@@ -2,7 +2,7 @@
 #include "models/blocks/layers.h"
 
 #include "kvplan/error.h"
-#include "models/registry.h"
+#include "models/family.h"
 
 namespace kvplan {
 

@@ -5,7 +5,7 @@
 
 #include "kvplan/strings.h"
 #include "models/blocks/inventory.h"
-#include "models/registry.h"
+#include "models/family.h"
 
 namespace kvplan {
 

@@ -3,7 +3,6 @@
 #include "models/blocks/blocks.h"
 #include "models/blocks/stacks.h"
 #include "models/class_defaults.h"
-#include "models/registry.h"
 #include "models/towers/tower.h"
 
 namespace kvplan {

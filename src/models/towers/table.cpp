@@ -4,7 +4,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "kvplan/numbers.h"
 #include "kvplan/strings.h"
 #include "models/class_defaults.h"
 #include "models/towers/tower.h"

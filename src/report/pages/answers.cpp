@@ -210,7 +210,7 @@ static Page users_page(const Answers& answers) {
 }
 
 // --users with several engines or GPUs: the GPUs of each.
-static std::vector<std::string> users_row(const Plan& asked, const Answer* answer, std::optional<double> price) {
+static std::vector<Text> users_row(const Plan& asked, const Answer* answer, std::optional<double> price) {
   const std::string engine = asked.engine + " " + asked.engine_version;
   if (answer == nullptr) return {engine, asked.request.card.name_or("-"), "no", "-", "none", "-", "-", "-"};
   const Plan& plan = answer->plan;
@@ -284,7 +284,7 @@ static std::string smallest_cards(const Answers& answers) {
   return out.empty() ? "none" : out;
 }
 
-static std::vector<std::string> fits_row(const Answers& answers, bool has_cards) {
+static std::vector<Text> fits_row(const Answers& answers, bool has_cards) {
   const Plan& asked = answers.asked;
   const std::string engine = asked.engine + " " + asked.engine_version;
   if (!has_cards)
@@ -303,7 +303,7 @@ static std::vector<std::string> fits_row(const Answers& answers, bool has_cards)
           figure_of(find_answer(answers, "longest_context"), &Capacity::max_model_len),
           figure_of(find_answer(answers, "most_sequences"), &Capacity::max_num_seqs),
           fewest > 0 ? std::to_string(fewest) : "-",
-          answers.buys_most.empty() ? "-" : in_words(answers.buys_most)};
+          or_dash(in_words(answers.buys_most))};
 }
 
 static PageTable fits_table(const Rows& rows, const Plan& asked, bool has_cards) {

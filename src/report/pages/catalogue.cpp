@@ -16,17 +16,13 @@ static std::string size_text(std::uint64_t parameters) {
   return n < 1e11 ? fmt::format("{:.2f}B", n / 1e9) : fmt::format("{:.0f}B", n / 1e9);
 }
 
-static std::string or_dash(std::string_view text) {
-  return text.empty() ? "-" : std::string(text);
-}
-
 static Page models_page(const ModelList& list) {
   Page page;
   page.title = "Models that kvplan knows by name";
   Rows rows;
   for (const PublishedModel& model : list.models)
-    rows.push_back({std::string(model.id), size_text(model.parameters), or_dash(model.date), or_dash(model.license),
-                    std::string(model.tasks), or_dash(model.ollama)});
+    rows.push_back({model.id, size_text(model.parameters), or_dash(model.date), or_dash(model.license), model.tasks,
+                    or_dash(model.ollama)});
   page.add("", Detail::kComment,
            titled_table({"model", "parameters", "published", "license", "for", "in ollama"}, 0b10, rows, {3, 2, 4}),
            {"Use an id, its last part or an ollama tag as MODEL. Catalogue of " + std::string(list.date) + "."});

@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "kvplan/strings.h"
-#include "report/pages/log_words.h"
 #include "report/pages/pages.h"
 
 namespace kvplan {
@@ -171,7 +170,7 @@ void add_cause(const Diagnosis& found, Page& page) {
 
 void add_remedies(const Diagnosis& found, Page& page) {
   if (found.remedies.empty()) return;
-  std::vector<std::vector<std::string>> rows;
+  Rows rows;
   for (const LogRemedy& remedy : found.remedies) {
     if (cure_option(remedy).empty()) continue;
     rows.push_back({cure_option(remedy), cure_effect(remedy)});

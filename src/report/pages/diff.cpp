@@ -78,8 +78,8 @@ static void add_failures(const PlanDiff& diff, Page& page) {
 static void add_memory(const PlanDiff& diff, Page& page) {
   Rows rows;
   const auto row = [](const std::string& part, const MemoryChange& change) {
-    return std::vector<std::string>{part, gib(Bytes(change.before)), gib(Bytes(change.after)),
-                                    signed_size(change.difference())};
+    return std::vector<Text>{part, gib(Bytes(change.before)), gib(Bytes(change.after)),
+                             signed_size(change.difference())};
   };
   for (const MemoryChange& change : diff.memory) rows.push_back(row(spaced(change.part), change));
   rows.push_back(row("total over all GPUs", diff.total));

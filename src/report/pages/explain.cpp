@@ -42,12 +42,12 @@ static std::string growth_text(const TermFacts& term) {
 }
 
 static void add_layer(const LayerFacts& layer, const std::string& whose, Page& page) {
-  Rows rows{{"layers", layer.indices}, {"formula", std::string(layer.kind.formula)}};
+  Rows rows{{"layers", layer.indices}, {"formula", layer.kind.formula}};
   const std::string values = join(layer.symbols, ", ", [](const Symbol& symbol) {
     return fmt::format("{} = {} ({})", symbol.symbol, symbol.value, symbol.key);
   });
   if (!values.empty()) rows.push_back({"with", values});
-  rows.push_back({"source", std::string(layer.kind.source)});
+  rows.push_back({"source", layer.kind.source});
   std::string title = fmt::format("{}{} x {}", whose, layer.count, layer.kind.title);
   if (!layer.variant.empty()) title += fmt::format(" [{}]", layer.variant);
   page.blocks.push_back(described(title, rows));
@@ -57,7 +57,7 @@ static void add_layer(const LayerFacts& layer, const std::string& whose, Page& p
   for (const TermFacts& term : layer.terms) {
     const Bytes bytes = term.entry * term.entries;
     sum += bytes;
-    terms.push_back({std::string(term.name), shape_text(term), grouped(term.elements), growth_text(term), term.dtype,
+    terms.push_back({term.name, shape_text(term), grouped(term.elements), growth_text(term), term.dtype,
                      grouped(term.entry.count()), grouped(term.entries), human_bytes(bytes)});
   }
   if (terms.empty()) return;
@@ -69,19 +69,13 @@ static void add_layer(const LayerFacts& layer, const std::string& whose, Page& p
 }
 
 static std::string_view origin_text(Origin origin) {
-  switch (origin) {
-    case Origin::kFile: return "file";
-    case Origin::kAlias: return "file, by another name";
-    case Origin::kClassDefault: return "class default";
-    case Origin::kDerived: return "computed";
-  }
-  return "";
+  return nth_word(origin, "file|file, by another name|class default|computed", '|');
 }
 
 static void add_config(const std::string& title, const std::vector<ConfigFact>& config, Page& page) {
   Rows rows;
   for (const ConfigFact& fact : config)
-    rows.push_back({one_line(fact.key, 100), one_line(fact.value, 100), std::string(origin_text(fact.origin))});
+    rows.push_back({one_line(fact.key, 100), one_line(fact.value, 100), origin_text(fact.origin)});
   if (!rows.empty()) page.add(title, Detail::kComment, titled_table({"field", "value", "from"}, 0, rows));
 }
 

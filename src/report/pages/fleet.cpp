@@ -90,13 +90,12 @@ static Page fleet_page(const std::vector<FleetEntry>& entries) {
     if (rows.empty()) page.facts = engine_text(plan) + (plan.card ? ", " + card_text(plan) : "");
     if (page.file.empty() || plan.verdict.status == Verdict::kDoesNotFit) page.file = plan.model->source;
     const KvCachePlan& kv = plan.kv_cache;
-    rows.push_back({short_name(entry, shared), attention_text(plan), std::to_string(plan.model->num_layers),
-                    grouped(kv.bytes_per_token.count()), grouped(kv.bytes_per_sequence.count()),
-                    tokens_text(plan.load.max_model_len.count()), gib_number(kv.reserved_total),
-                    gib_number(plan.total.bytes),
-                    plan.host_total() > Bytes(0) ? gib_number(plan.host_total()) : std::string("-"),
-                    plan.memory.size() > 1 ? layout_name(plan.request.parallel) : std::string("-"),
-                    std::string(verdict_word(plan.verdict))});
+    rows.push_back(
+        {short_name(entry, shared), attention_text(plan), std::to_string(plan.model->num_layers),
+         grouped(kv.bytes_per_token.count()), grouped(kv.bytes_per_sequence.count()),
+         tokens_text(plan.load.max_model_len.count()), gib_number(kv.reserved_total), gib_number(plan.total.bytes),
+         plan.host_total() > Bytes(0) ? gib_number(plan.host_total()) : std::string("-"),
+         plan.memory.size() > 1 ? layout_name(plan.request.parallel) : std::string("-"), verdict_word(plan.verdict)});
     tones.push_back(tone_of(plan));
     bars.rows.push_back(stacked(short_name(entry, shared), plan.fullest()));
     if (!bars.budget) set_limits(plan, bars);
@@ -146,7 +145,7 @@ static Page shared_page(const SharedCard& shared) {
          plan.request.memory_utilization ? fmt::format("{:.2f}", *plan.request.memory_utilization) : "-",
          plan.request.vllm.sleeps ? gib_number(kept_asleep(plan)) : std::string("-"),
          plan.capacity && plan.kv_cache.bytes_per_token > Bytes(0) ? count_text(plan.capacity->max_model_len) : "-",
-         std::string(verdict_word(plan.verdict))});
+         verdict_word(plan.verdict)});
     tones.push_back(tone_of(plan));
     bars.rows.push_back(stacked(name, gpu));
     if (!plan.verdict.fails()) continue;
@@ -188,7 +187,7 @@ static Page engines_page(const std::vector<FleetEntry>& entries) {
                     part_text(gpu.weights), part_text(gpu.activation), part_text(gpu.runtime), gib_number(gpu.total),
                     plan.host_total() > Bytes(0) ? gib_number(plan.host_total()) : "-",
                     plan.capacity && plan.capacity->tokens ? grouped(*plan.capacity->tokens) : "-",
-                    std::string(verdict_word(plan.verdict))});
+                    verdict_word(plan.verdict)});
     const std::size_t before = reasons.size();
     const auto because = [&](std::string why) {
       reasons.push_back({reasons.size() == before ? plan.engine : "", std::move(why)});

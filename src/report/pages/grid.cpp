@@ -87,7 +87,7 @@ static Page grid_page(const Grid& grid) {
     std::vector<Text>& cells = table.rows.emplace_back().cells;
     cells.emplace_back(end_of(one_line(row.source.substr(std::min(shared, row.source.size())), 200), 64));
     if (engines) cells.emplace_back(row.engine);
-    cells.emplace_back(row.weights.empty() ? "-" : row.weights);
+    cells.emplace_back(or_dash(row.weights));
     for (const GridCell& cell : row.cells) {
       cells.emplace_back(cell_text(cell));
       table.rows.back().heat.push_back(heat_of(cell, cells.back().str()));

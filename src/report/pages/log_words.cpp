@@ -1,4 +1,4 @@
-#include "report/pages/log_words.h"
+#include "report/pages/pages.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <optional>
 
-#include "kvplan/numbers.h"
-#include "report/text.h"
+#include "kvplan/strings.h"
+#include "report/words.h"
 
 namespace kvplan {
 
@@ -318,15 +318,10 @@ std::string_view verdict_title(LogVerdict verdict) {
 }
 
 std::string_view phase_text(LogPhase phase) {
-  switch (phase) {
-    case LogPhase::kUnknown: return "";
-    case LogPhase::kLoading: return "while weights were loaded";
-    case LogPhase::kProfiling: return "in the profiling pass";
-    case LogPhase::kCache: return "while the KV cache was made";
-    case LogPhase::kGraphs: return "while graphs were captured or warmed up";
-    case LogPhase::kServing: return "while it served";
-  }
-  return "";
+  return nth_word(phase,
+                  "|while weights were loaded|in the profiling pass|while the KV cache was made|"
+                  "while graphs were captured or warmed up|while it served",
+                  '|');
 }
 
 }  // namespace kvplan

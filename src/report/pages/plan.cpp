@@ -116,7 +116,7 @@ static void add_gpus(const Plan& plan, Page& page) {
     if (first < mixed.size()) label += ", " + std::string(mixed[first]->name);
     const GpuMemory& gpu = plan.memory[first];
     bars.rows.push_back(stacked(label, gpu));
-    std::vector<std::string> row{label};
+    std::vector<Text> row{label};
     for (const PartName& part : kParts) row.push_back(part_text(gpu.*part.bytes));
     row.push_back(gib_number(gpu.total));
     if (!mixed.empty() && plan.card) row.push_back(gib_number(plan.card_of(first, *plan.card)));
@@ -360,9 +360,8 @@ static void add_lines(const Plan& plan, Page& page) {
     for (const PartName& part : kParts)
       for (const LedgerLine& line : gpu.lines)
         if (line.part == part.part)
-          rows.push_back({in_words(line.what), std::string(part.name), gib_number(line.bytes),
-                          grouped(line.bytes.count()), range_text(line.low, line.high), in_words(line.formula),
-                          line.source});
+          rows.push_back({in_words(line.what), part.name, gib_number(line.bytes), grouped(line.bytes.count()),
+                          range_text(line.low, line.high), in_words(line.formula), line.source});
     page.add(fmt::format("Memory of GPU {}, item by item: {}", g, gib(gpu.total)), Detail::kDocument,
              titled_table({"what", "part", "GiB", "bytes", "range GiB", "formula", "source"}, 0b1100, rows))
         .is_folded = g > 0;

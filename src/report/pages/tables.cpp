@@ -21,24 +21,20 @@ static std::string source_text(const Gpu& gpu) {
   return out.empty() ? std::string(gpu.source) : out;
 }
 
-static Block whole(PageTable table, Sentences remarks) {
-  return {"", Detail::kComment, std::move(table), std::move(remarks)};
-}
-
 static Page kinds_page(std::span<const KindInfo> kinds) {
   Page page;
   page.title = "The kinds of attention";
   page.about.push_back("kvplan formulas KIND prints a kind's derivation.");
   Rows rows;
   for (const KindInfo& kind : kinds)
-    rows.push_back({std::string(kind.name), std::string(kind.title), std::string(kind.growth),
-                    std::string(kind.formula), std::string(kind.keys), std::string(kind.source)});
+    rows.push_back({kind.name, kind.title, kind.growth, kind.formula, kind.keys, kind.source});
   PageTable table =
       titled_table({"kind", "what", "grows with", "elements per layer", "config keys", "source"}, 0, rows, {5});
   table.columns[3].kind = Column::Kind::kBelow;
   table.columns[4].kind = Column::Kind::kBelow;
-  page.blocks.push_back(whole(std::move(table), {"S: tokens, E: source tokens. Elements become bytes by the type of "
-                                                 "the cache: see kvplan dtypes."}));
+  page.add("", Detail::kComment, std::move(table),
+           {"S: tokens, E: source tokens. Elements become bytes by the type of "
+            "the cache: see kvplan dtypes."});
   return page;
 }
 
@@ -73,8 +69,7 @@ static Page kind_page(const KindInfo& kind, const std::vector<std::string>& deri
   end();
   page.add("Derivation", Detail::kComment, std::move(paragraphs));
   Rows rows;
-  for (const KindInfo& row : beside)
-    rows.push_back({std::string(row.name), std::string(row.formula), std::string(row.growth)});
+  for (const KindInfo& row : beside) rows.push_back({row.name, row.formula, row.growth});
   page.add("Elements per layer, compared with other kinds", Detail::kComment,
            titled_table({"kind", "elements", "grows with"}, 0, rows));
   return page;
@@ -87,17 +82,16 @@ static Page dtypes_page(std::span<const DtypeInfo> types) {
   Rows rows;
   for (const DtypeInfo& type : types) {
     if (type.id == Dtype::kFp8DsMla) {
-      rows.push_back({std::string(type.name), "-", "-", "-", "-", std::string(type.note)});
+      rows.push_back({type.name, "-", "-", "-", "-", type.note});
       continue;
     }
     const double key = bytes_per_element(type.key, kWidth);
     const double value = bytes_per_element(type.value, kWidth);
-    rows.push_back({std::string(type.name), fmt::format("{:.4f}", key), fmt::format("{:.4f}", value),
-                    fmt::format("{:.1f} %", (key + value) / 4 * 100),
-                    type.aliases.empty() ? "-" : std::string(type.aliases), std::string(type.note)});
+    rows.push_back({type.name, fmt::format("{:.4f}", key), fmt::format("{:.4f}", value),
+                    fmt::format("{:.1f} %", (key + value) / 4 * 100), or_dash(type.aliases), type.note});
   }
-  page.blocks.push_back(whole(titled_table({"type", "K", "V", "of float16", "also called", "note"}, 0b1110, rows),
-                              {"Bytes per element of a head of 128, including scales."}));
+  page.add("", Detail::kComment, titled_table({"type", "K", "V", "of float16", "also called", "note"}, 0b1110, rows),
+           {"Bytes per element of a head of 128, including scales."});
   return page;
 }
 
@@ -105,10 +99,9 @@ static Page engine_table_page(std::span<const EngineRow> table) {
   Page page;
   page.title = "Supported engines and releases, with evidence";
   Rows rows;
-  for (const EngineRow& row : table)
-    rows.push_back({std::string(row.engine), std::string(row.release), std::string(row.evidence)});
-  page.blocks.push_back(whole(titled_table({"engine", "release", "evidence"}, 0, rows),
-                              {"The last release of each engine is the default; ENGINE@RELEASE plans another."}));
+  for (const EngineRow& row : table) rows.push_back({row.engine, row.release, row.evidence});
+  page.add("", Detail::kComment, titled_table({"engine", "release", "evidence"}, 0, rows),
+           {"The last release of each engine is the default; ENGINE@RELEASE plans another."});
   return page;
 }
 
@@ -117,13 +110,12 @@ static Page rules_page(std::span<const EngineRule> rules) {
   page.title = "What changes in an engine from release to release";
   Rows rows;
   for (const EngineRule& rule : rules)
-    rows.push_back({std::string(rule.engine), rule.since.empty() ? "-" : rule.since,
-                    rule.until.empty() ? "-" : rule.until,
-                    std::string(rule.rule) + (rule.value.empty() ? "" : " [" + rule.value + "]"),
-                    std::string(rule.checked), std::string(rule.evidence)});
-  page.blocks.push_back(whole(titled_table({"engine", "since", "until", "rule", "checked", "evidence"}, 0, rows),
-                              {"Since: the first release with it. Until: the first one without it. Executed: the "
-                               "engine's code was run before and after the change; read: from its source or a log."}));
+    rows.push_back({rule.engine, or_dash(rule.since), or_dash(rule.until),
+                    std::string(rule.rule) + (rule.value.empty() ? "" : " [" + rule.value + "]"), rule.checked,
+                    rule.evidence});
+  page.add("", Detail::kComment, titled_table({"engine", "since", "until", "rule", "checked", "evidence"}, 0, rows),
+           {"Since: the first release with it. Until: the first one without it. Executed: the "
+            "engine's code was run before and after the change; read: from its source or a log."});
   return page;
 }
 
@@ -132,19 +124,19 @@ static Page gpus_page(std::span<const Gpu> cards) {
   page.title = "GPUs";
   Rows rows;
   for (const Gpu& gpu : cards)
-    rows.push_back({std::string(gpu.vendor), std::string(gpu.name),
+    rows.push_back({gpu.vendor, gpu.name,
                     // "~": the driver's figure is not recorded.
                     (gpu.reported ? "" : "~") + mib_as_gib(gpu.memory_mib),
                     gpu.usable_mib == 0 ? "-" : mib_as_gib(gpu.usable_mib),
                     gpu.bandwidth_gb_s > 0 ? fmt::format("{:.0f}", gpu.bandwidth_gb_s) : "-", source_text(gpu),
-                    gpu.aliases.empty() ? "-" : std::string(gpu.aliases)});
+                    or_dash(gpu.aliases)});
   constexpr std::size_t kSource = 5;
-  page.blocks.push_back(
-      whole(titled_table({"vendor", "GPU", "memory GiB", "usable GiB", "GB/s", "source", "also called"}, 0b11100, rows,
-                         {kSource}),
-            {"Memory: as the driver reports it; ~ means nominal, because no report is known.",
-             "Usable: what a program can use of it (CUDA's total, Metal's working set). If it is empty, plans use the "
-             "memory."}));
+  page.add("", Detail::kComment,
+           titled_table({"vendor", "GPU", "memory GiB", "usable GiB", "GB/s", "source", "also called"}, 0b11100, rows,
+                        {kSource}),
+           {"Memory: as the driver reports it; ~ means nominal, because no report is known.",
+            "Usable: what a program can use of it (CUDA's total, Metal's working set). If it is empty, plans use the "
+            "memory."});
   return page;
 }
 

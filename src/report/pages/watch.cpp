@@ -3,20 +3,14 @@
 
 #include <algorithm>
 
-#include "report/names.h"
+#include "kvplan/strings.h"
 #include "report/pages/pages.h"
 
 namespace kvplan {
 
 static std::string_view title_of(StartStage stage) {
-  switch (stage) {
-    case StartStage::kProcess: return "process and libraries";
-    case StartStage::kWeights: return "weights";
-    case StartStage::kProfile: return "peak of the profiling run";
-    case StartStage::kCache: return "cache and graphs";
-    case StartStage::kServing: return "until it serves";
-  }
-  return "";
+  return nth_word(stage, "process and libraries|weights|peak of the profiling run|cache and graphs|until it serves",
+                  '|');
 }
 
 static Headline headline_of(const WatchReport& report) {
@@ -49,7 +43,7 @@ static std::string range_text(const WatchedLine& line) {
 static void add_stages(const Watched& seen, Page& page) {
   Rows rows;
   for (const WatchedStage& stage : seen.stages)
-    rows.push_back({std::string(title_of(stage.stage)), fmt::format("{:.1f} s", stage.seconds), gib(stage.after),
+    rows.push_back({title_of(stage.stage), fmt::format("{:.1f} s", stage.seconds), gib(stage.after),
                     signed_size(stage.grew()), gib(stage.peak)});
   if (rows.empty()) return;
   page.add("Stages of the start: " + seen.counter, Detail::kScreen,

@@ -3,11 +3,9 @@
 
 #include <algorithm>
 
-#include "kvplan/characters.h"
 #include "kvplan/strings.h"
 #include "kvplan/version.h"
 #include "report/renderers/renderers.h"
-#include "report/text.h"
 #include "report/words.h"
 
 namespace kvplan {
@@ -15,15 +13,7 @@ namespace kvplan {
 namespace {
 
 std::string_view class_of(Tone tone) {
-  switch (tone) {
-    case Tone::kPlain: return "";
-    case Tone::kStrong: return "strong";
-    case Tone::kFaint: return "muted";
-    case Tone::kGood: return "good";
-    case Tone::kBad: return "bad";
-    case Tone::kCareful: return "warn";
-  }
-  return "";
+  return nth_word(tone, "|strong|muted|good|bad|warn", '|');
 }
 
 // "<p class="good">"; `classes` come before the tone's.
@@ -136,9 +126,7 @@ std::string table_html(const PageTable& table) {
 // --- bars ---
 
 std::string_view name_of(Section part) {
-  for (const PartName& known : kParts)
-    if (known.part == part) return known.name;
-  return name(part);
+  return kParts[static_cast<std::size_t>(part)].name;
 }
 
 std::string color_of(Section part) {

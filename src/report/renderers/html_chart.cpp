@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "report/renderers/renderers.h"
-#include "report/text.h"
+#include "report/words.h"
 
 namespace kvplan {
 

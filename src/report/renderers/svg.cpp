@@ -5,7 +5,6 @@
 
 #include "kvplan/strings.h"
 #include "report/renderers/renderers.h"
-#include "report/text.h"
 #include "report/words.h"
 
 namespace kvplan {

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "report/renderers/renderers.h"
-#include "report/text.h"
+#include "report/words.h"
+
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -16,20 +18,11 @@ namespace {
 constexpr std::size_t kGap = 2;
 
 std::string_view code_of(Tone tone) {
-  switch (tone) {
-    case Tone::kPlain: return "";
-    case Tone::kStrong: return "1";
-    case Tone::kFaint: return "2";
-    case Tone::kGood: return "32";
-    case Tone::kBad: return "31";
-    case Tone::kCareful: return "33";
-  }
-  return "";
+  return nth_word(tone, "|1|2|32|31|33", '|');
 }
 
 std::string_view code_of(Section part) {
-  constexpr std::string_view kCodes[] = {"34", "32", "33", "35"};
-  return kCodes[static_cast<std::size_t>(part)];
+  return nth_word(part, "34 32 33 35");
 }
 
 // The text with spaces after it, or before it, up to the width.
@@ -78,13 +71,7 @@ std::vector<std::string> lines_of(std::string_view text, std::size_t first, std:
 
 // A cell of a heat map as one character.
 std::string_view mark_of(Tone tone) {
-  switch (tone) {
-    case Tone::kGood: return "●";
-    case Tone::kCareful: return "◐";
-    case Tone::kBad: return "·";
-    case Tone::kFaint: return "-";
-    default: return "?";
-  }
+  return nth_word(tone, "? ? - ● · ◐");
 }
 
 std::vector<Text> titles_of(const PageTable& table) {
