@@ -55,7 +55,7 @@ static void add_remarks(const LogReading& reading, LogCheck& out) {
 
 double LogLine::difference() const {
   if (!predicted || *predicted == seen.value) return 0;
-  if (seen.value == 0) return *predicted > 0 ? 1 : -1;  // nearly all of it
+  if (seen.value == 0) return *predicted > 0 ? 1 : -1;  // printed 0, planned more
   return *predicted / seen.value - 1;
 }
 
@@ -71,8 +71,8 @@ Request request_of_log(const LogReading& reading, const Request& base) {
   return read_request(reading, base).request;
 }
 
-// Options that a log does not name may follow from its figures: the first cache type, number of ranks or release (or
-// type and release) with which all figures agree.
+// Infers an option that the log does not name. Takes the first cache type, number of ranks or release (or type and
+// release) with which all figures agree.
 static LogCheck by_figures(const ModelSpec& model, const LogRequest& stated, const LogReading& reading,
                            LogCheck first) {
   struct Try {
@@ -125,7 +125,7 @@ static LogCheck by_figures(const ModelSpec& model, const LogRequest& stated, con
   return first;
 }
 
-// A build between two releases may still follow the rules of the older one.
+// A build between two releases may still follow the older one's rules.
 static void by_neighbour(const ModelSpec& model, const LogRequest& stated, const LogReading& reading, LogCheck& out) {
   const std::string& version = reading.options.version;
   if (version.find("dev") == std::string::npos && version.find("rc") == std::string::npos) return;
@@ -144,7 +144,8 @@ static void by_neighbour(const ModelSpec& model, const LogRequest& stated, const
   }
 }
 
-// An option, or a release, that the log does not name and with which the figures outside their ranges agree.
+// If figures are outside their ranges, looks for an option or a release with which they agree and which the log does
+// not name.
 static void explain(const ModelSpec& model, const LogRequest& stated, const LogReading& reading, LogCheck& out) {
   const Engine& engine = engine_of(stated.request);
   if (out.outside == 0 || !engine.log.by_device) return;
@@ -178,7 +179,7 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
   if (reading.observations.empty())
     fail("kvplan knows no line of this log", "give the start-up log of vLLM, SGLang, llama.cpp or TensorRT-LLM");
   LogRequest stated = read_request(reading, base);
-  // The log's weight type, if the checkpoint declares none.
+  // If the checkpoint declares no weight type, the log's type is used.
   if (!stated.request.weights && !is_declared(model.quantization) && model.stored.empty() && !model.is_gguf)
     stated.request.weights = weight_type_of(reading.options);
   // The file is from before GGUFs had keys for latents, so its cache also has values.
@@ -222,7 +223,7 @@ std::vector<CalibrationRecord> calibration_of_log(const ModelSpec& model, const 
     if (line.seen.unit != LogUnit::kGibibytes && line.seen.unit != LogUnit::kMebibytes) continue;
     const double bytes = line.seen.bytes();
     if (!(bytes >= 0 && bytes < 1e15)) continue;
-    // One figure for each rank or GPU; llama.cpp's buffers in host memory belong to no GPU.
+    // Each rank or GPU has its own figure. llama.cpp's buffers in host memory belong to no GPU.
     if (what == "activation" || (what == "compute_buffer" && !is_host_device(line.seen.device)))
       of_model.add(kActivationFigure, bytes);
     if (what == "cuda_graphs") of_model.add(kGraphsFigure, bytes);

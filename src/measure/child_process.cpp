@@ -27,17 +27,17 @@ namespace kvplan {
 
 namespace {
 
-// A guardian is a process between kvplan and a program that it starts. It is the parent of whatever the program leaves
-// behind, and ends all of it when kvplan ends for any reason.
+// A guardian is a process between kvplan and the program that kvplan starts. It becomes the parent of whatever the
+// program leaves behind, and ends all of it when kvplan ends for any reason.
 //
-// What it sends first. Then it sends the program's status, as of waitpid(), once that has ended.
+// The guardian's first message. It sends the program's status, in waitpid()'s form, when the program has ended.
 struct GuardedStart {
   pid_t pid = -1;
   int error = 0;  // why it could not be started; 0 if it was
 };
 
-// The commands that kvplan may send. If kvplan is killed without sending one, a program that `outlives` it keeps
-// running, and others are ended.
+// kvplan's commands to the guardian. If kvplan is killed before it sends one, a program that `outlives` it keeps
+// running and any other is ended.
 enum class GuardWord : char { kEnd = 'e', kLeave = 'l' };
 
 using std::chrono::milliseconds;
@@ -88,7 +88,7 @@ class Guard {
   Guard(int line, pid_t program, bool is_parent_of_all)
       : line_(line), program_(program), is_parent_of_all_(is_parent_of_all) {}
 
-  // Reaps processes that have ended, and tells whether the program has.
+  // Reaps ended processes, and returns whether the program was one of them.
   void reap() const {
     int status = 0;
     for (pid_t ended = 0; (ended = waitpid(-1, &status, WNOHANG)) > 0;)
@@ -166,7 +166,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, bool outlive
   changes_ = os::File(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (changes_.is_open()) inotify_add_watch(changes_.get(), place.c_str(), IN_MODIFY);
   const os::File output(open(place.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  // If SIGCHLD is ignored, which a program inherits, the exit status of a process is lost.
+  // If SIGCHLD is ignored, the program inherits that, and the kernel drops the exit status of its children.
   std::signal(SIGCHLD, SIG_DFL);
   int line[2] = {-1, -1};
   if (output.is_open() && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) == 0) guardian_ = fork();
@@ -202,7 +202,7 @@ bool ChildProcess::is_running() {
   const ssize_t got = recv(line_.get(), &status, sizeof status, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
   is_over_ = true;
-  // Without a status the guardian was killed, and the program's status is unknown.
+  // If no status arrived, the guardian was killed and the program's status is unknown.
   if (got == sizeof status && WIFEXITED(status)) exit_code_ = WEXITSTATUS(status);
   if (got == sizeof status && WIFSIGNALED(status)) signal_ = WTERMSIG(status);
   return false;

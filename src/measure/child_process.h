@@ -15,26 +15,26 @@ namespace kvplan {
 
 class ChildProcess {
  public:
-  // Starts it in a new session, found by PATH, with an empty standard input. Throws Error(kBadInput) if it cannot be
-  // started. `outlives`: it keeps running if kvplan is killed; otherwise it and its children are then ended.
+  // Starts the program, found by PATH, in a new session with an empty standard input. Throws Error(kBadInput) if it
+  // cannot be started. If kvplan is killed, the program and its children are ended unless `outlives` is true.
   explicit ChildProcess(const std::vector<std::string>& command, bool outlives = false);
-  // Ends it and the processes it started, also those that left its tree (SIGTERM, then SIGKILL after some seconds),
-  // unless `leave` was called; removes its output file unless `keep_log` was called.
+  // Unless `leave` was called, ends the program and the processes it started, including those that left its tree
+  // (SIGTERM, then SIGKILL after some seconds). Removes the output file unless `keep_log` was called.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   pid_t pid() const { return pid_; }
-  // It, and whatever it started that still runs.
+  // The program, and everything it started that is still running.
   std::vector<pid_t> processes() const;
   // Whether it is still running.
   bool is_running();
   std::optional<int> exit_code() const { return exit_code_; }  // if it ended by itself
   std::optional<int> signal() const { return signal_; }        // if a signal ended it
 
-  // Returns when it prints something, or after `longest`.
+  // Returns when the program prints something, or after `longest`.
   void wait_for_output(std::chrono::milliseconds longest) const;
-  // Its output since the last call, with a limit: endless output is read piece by piece.
+  // The output since the last call, at most this much, so that endless output is read in pieces.
   static constexpr std::size_t kMostAtOnce = std::size_t{1} << 20;
   std::string read_output();
   const std::string& log_file() const { return log_file_; }

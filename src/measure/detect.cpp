@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The catalogue's GPU of that name, if its memory is what was found: some GPUs are sold in two sizes under one name.
+// The catalogue's GPU of that name, if its memory matches: some GPUs are sold in two sizes under one name.
 const Gpu* in_catalogue(const GpuCatalogue& known, const DetectedCard& card) {
   const Gpu* gpu = known.find(card.name);
   if (gpu == nullptr || card.memory == Bytes(0)) return gpu;
@@ -47,7 +47,7 @@ std::vector<DetectedCard> detect_nvidia(const std::string& library) {
       out.push_back({name, memory.total, nvml.uuid(device), memory.used, i});
     };
     if (cards[i] == nullptr) continue;
-    // Programs see a GPU that is cut into slices as its slices.
+    // Programs see the slices of a partitioned GPU, not the GPU.
     if (!nvml.is_cut(cards[i]).value_or(false)) add(cards[i]);
     for (const Nvml::Device slice : nvml.slices(cards[i])) add(slice);
   }
@@ -55,7 +55,7 @@ std::vector<DetectedCard> detect_nvidia(const std::string& library) {
 }
 
 std::vector<DetectedCard> detect_amd(const std::string& drm_folder) {
-  // If there is also a GPU, a CPU's integrated graphics with little memory are not used for a model.
+  // If there is also a separate GPU, integrated graphics with little memory are left out.
   constexpr std::uint64_t kLeast = 2 * kGiB;
   std::vector<fs::path> folders;
   std::error_code ignored;
@@ -108,7 +108,7 @@ std::vector<DetectedCard> detect_cards() {
   return seen(detect_amd("/sys/class/drm"), "HIP_VISIBLE_DEVICES");
 }
 
-// Reads from the pipe until its other end closes; nothing after the time limit.
+// Reads from the pipe until its other end closes. Returns nothing after the time limit.
 static std::optional<std::string> read_within(int pipe, std::chrono::milliseconds longest) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + longest;

@@ -31,7 +31,7 @@ std::vector<DetectedCard> detect_amd(const std::string& drm_folder);
 // of UUIDs. An invalid word ends the list.
 std::vector<DetectedCard> visible_cards(const std::vector<DetectedCard>& cards, std::string_view list);
 
-// Changes the request to these GPUs: the smallest one decides, and a note says what was found. For a GPU in the
+// Puts these GPUs into the request. The smallest one decides, and a note says what was found. For a GPU in the
 // catalogue the memory is what a program sees. Throws Error(kBadInput) if there is no GPU, or its memory is not known.
 void use_cards(const std::vector<DetectedCard>& cards, Request& request);
 

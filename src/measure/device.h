@@ -1,5 +1,5 @@
-// The interface to a device that --measure needs. The program has three (a GPU by CUDA or HIP, host memory), the tests
-// a fourth.
+// What --measure needs of a device. The program has three devices (a GPU by CUDA or HIP, and host memory). The tests
+// have a fourth.
 #pragma once
 
 #include <cstddef>
@@ -27,14 +27,14 @@ class DeviceError : public std::runtime_error {
   bool out_of_memory_;
 };
 
-// Thrown for a GPU that other programs use.
+// Thrown if other programs use the GPU.
 class SharedDevice : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 struct DeviceMemory {
-  Bytes free;  // that can still be allocated
+  Bytes free;  // bytes that can still be allocated
   Bytes used;  // the counter whose differences are measured; a GPU's includes all processes
   Bytes others;
   std::optional<std::uint64_t> other_processes;
@@ -67,7 +67,7 @@ class Device {
   virtual double stream(std::span<const BufferId> buffers) = 0;
 };
 
-// Buffers that are freed in any case.
+// Buffers on a device, freed on every way out.
 class HeldBuffers {
  public:
   explicit HeldBuffers(Device& device) : device_(device) {}
@@ -83,12 +83,13 @@ class HeldBuffers {
   std::vector<BufferId> ids_;
 };
 
-// "cuda:0", "cuda", "hip:1", "host"; "" for the first GPU. Throws Error: kBadInput for another name, kNoDevice if there
-// is no such device, and, unless `shares`, if other programs compute on the GPU or use much of it. Measuring would take
-// memory from them, and an engine that starts meanwhile would count our memory as its own.
+// Opens "cuda:0", "cuda", "hip:1" or "host"; "" is the first GPU. Throws Error(kBadInput) for another name and
+// Error(kNoDevice) if there is no such device. Unless `shares`, it also throws kNoDevice if other programs compute on
+// the GPU or use much of it: measuring would take memory from them, and an engine that starts meanwhile would count
+// kvplan's memory as its own.
 std::unique_ptr<Device> open_device(const std::string& name, bool shares = true);
 
-// The functions that open each of the three.
+// The functions that open each kind of device.
 enum class GpuInterface { kCuda, kHip };
 // Throws DeviceError if there is none.
 std::unique_ptr<Device> open_gpu(GpuInterface kind, unsigned index, bool shares);

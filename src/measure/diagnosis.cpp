@@ -16,13 +16,13 @@ static bool is_buffer(LogEventId id) {
   return id == kBufferFailed || id == kComputeFailed || id == kCacheFailed || id == kWeightsFailed;
 }
 
-// Killed by the system: 128 + SIGKILL, or Python's form of it.
+// Killed by the system: exit code 128 + SIGKILL, or Python's -9.
 static bool is_killed(const LogEvent& event) {
   const double code = event.number("code");
   return code == 137 || code == -9;
 }
 
-// An exception caused by another process's failure.
+// An exception that another process's failure caused.
 static bool is_aftermath(const LogEvent& event) {
   return has_one_of(event.words,
                     "root cause above|stack trace above|nitialization failed|failed to start|died|CancelledError|"
@@ -30,7 +30,8 @@ static bool is_aftermath(const LogEvent& event) {
                     "ConnectionRefused|BrokenPipe|EOFError|remote process exited|Connection closed|Failed core proc");
 }
 
-// Which of several failures is the cause: the one whose line matches the most specific row; among equals the first one.
+// Decides which of several failures is the cause: the one whose line matches the most specific row, and among equals
+// the first.
 static int rank_of(const LogEvent& event) {
   switch (event.id) {
     case kOutOfMemory:
@@ -80,7 +81,7 @@ static bool went_on_after_fit(const LogReading& reading, const LogEvent& event) 
   });
 }
 
-// The last line that shows an allocated cache; 0 if there is none.
+// The last line that reports an allocated cache; 0 if there is none.
 static std::size_t last_line_of_cache(const LogReading& reading) {
   std::size_t out = last_line_of(reading.events, kGraphsDone);
   for (const Observation& seen : reading.observations)
@@ -122,7 +123,7 @@ static void join_buffer_lines(const std::vector<LogEvent>& events, LogEvent& cau
     if (!is_buffer(event.id)) continue;
     is_tensor = is_tensor || event.id == kWeightsFailed || event.words.starts_with("alloc_tensor_range");
     is_cache = is_cache || event.id == kCacheFailed || event.id == kComputeFailed;
-    // A buffer may be allocated in pieces. The larger figure is the whole buffer.
+    // A buffer may be allocated in pieces, and then the larger figure is the whole buffer.
     constexpr double kRounding = 1.01;
     if (event.bytes("wanted").value_or(0) > cause.bytes("wanted").value_or(0) * kRounding)
       std::erase_if(cause.values, [](const LogValue& value) { return value.name == "wanted"; });
@@ -132,7 +133,7 @@ static void join_buffer_lines(const std::vector<LogEvent>& events, LogEvent& cau
   if (is_limit && is_tensor && !is_cache) cause.id = kWeightsLimit;
 }
 
-// Other lines that belong to a failure of llama.cpp: its own plan of the device, and the buffers it had allocated.
+// Adds other lines about the same llama.cpp failure: its own plan of the device, and the buffers it had allocated.
 static void join_plan_lines(const LogReading& reading, LogEvent& cause) {
   if (cause.id == kFitFailed) {
     for (const LogEvent& event : reading.events) {
@@ -160,7 +161,7 @@ static void join_plan_lines(const LogReading& reading, LogEvent& cause) {
   sum("kv_buffer", "kv");
 }
 
-// Whether it is a line of vLLM's CPU backend, whose stack frames do not locate a failure.
+// Whether vLLM's CPU backend printed the line. Its stack frames do not locate a failure.
 static bool tells_cpu(const LogEvent& event) {
   return event.id == kPhase && (event.words.find("cpu") != std::string::npos || event.words.starts_with("VLLM_CPU_"));
 }
@@ -182,8 +183,7 @@ static bool served_before(const LogReading& reading, const LogEvent& cause, std:
   });
 }
 
-// The phase: from the frames of the traceback that is nearest before the failure, else from the figures printed before
-// it.
+// The phase, from the frames of the last traceback before the failure, or else from the figures printed before it.
 static LogPhase phase_of(const LogReading& reading, const LogEvent& cause) {
   const LogEvent* frame = nullptr;
   for (const LogEvent& event : reading.events) {
@@ -252,7 +252,7 @@ static double used_share(const LogEvent& traffic) {
   return usage == nullptr ? 0 : usage->unit == LogUnit::kPercent ? usage->value / 100 : usage->value;
 }
 
-// How many requests would fill the cache, from the fraction that the running requests use.
+// How many requests would fill the cache, given the fraction that the running ones use.
 static void read_traffic(const LogReading& reading, const LogEvent& traffic, Diagnosis& out) {
   if (traffic.value("slots") != nullptr) return read_slots(reading, traffic, out);
   const double running = traffic.number("running");
@@ -272,7 +272,7 @@ static void read_traffic(const LogReading& reading, const LogEvent& traffic, Dia
     }
 }
 
-// Whether requests wait for more than a moment, or the next request will.
+// Whether requests wait for more than a moment, or the next one will.
 static bool is_crowded(const LogEvent& traffic) {
   constexpr double kFull = 0.9;
   constexpr double kNoRoom = 0.99;
@@ -337,7 +337,7 @@ static std::vector<LogEvent> failures_beside(const LogReading& reading, const Lo
 }
 
 std::string engine_of_log(const LogReading& reading) {
-  // A line that only one program prints decides first, then lines that several programs print, then a library's.
+  // A line that only one program prints decides. Then come lines that several programs print, then a library's.
   std::string_view wrapper, engine, library;
   const auto take = [](std::string_view& name, std::string_view found) {
     if (name.empty()) name = found;
@@ -431,7 +431,7 @@ LogCheck without_model(const LogReading& reading) {
     try {
       out.read = read_request(reading, Request()).read;
     } catch (const Error&) {
-      // For a release or a type that kvplan does not know, the log is still reported.
+      // If kvplan does not know the release or the type, it still reports what the log says.
     }
   }
   for (const Observation& seen : reading.observations) out.lines.push_back({seen, std::nullopt, false, ""});

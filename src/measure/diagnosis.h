@@ -20,7 +20,7 @@ namespace kvplan {
 // Without a cause: kStarted if the log shows a start, else kCannotTell.
 Diagnosis diagnose(const LogReading& reading);
 
-// The program that wrote the log, by its options or its events; "" if neither tells.
+// The program that wrote the log, by its options or its events; "" if neither shows it.
 std::string engine_of_log(const LogReading& reading);
 
 // Whether the engine runs only on CPUs: a larger GPU would not help.
@@ -28,26 +28,26 @@ bool runs_on_cpu(const LogReading& reading);
 
 // The check of a log without a model.
 LogCheck without_model(const LogReading& reading);
-// Adds the engine, the diagnosis and, where a plan was made, whether the start went as planned.
+// Adds the engine, the diagnosis and, if there is a plan, whether the start went as planned.
 void conclude(const LogReading& reading, LogCheck& check);
 
-// Plans each remedy that is an option of plans, on the log's GPU or `base`'s.
+// Plans each remedy that is a kvplan option, on the log's GPU or `base`'s.
 void try_remedies(const ModelSpec& model, const Request& base, const LogReading& reading, Diagnosis& diagnosis);
 
 // The remedies for a cause (measure/remedies.cpp). `diagnosis` must have the cause, the phase and what is missing.
 std::vector<LogRemedy> remedies_for(const LogReading& reading, std::string_view engine, const Diagnosis& diagnosis);
 
-// Compares an engine's start-up log with a plan that is made with the log's options: each figure of the engine next to
-// the predicted one.
+// Compares an engine's start-up log with a plan that uses the log's options. Each figure of the engine is next to
+// the planned one.
 
-// The request that the log's options and `base` make together; options of the command line take precedence. Throws
-// Error if neither the log nor the command line names the engine.
+// Combines the log's options with `base`; options of the command line take precedence. Throws Error if neither names
+// the engine.
 Request request_of_log(const LogReading& reading, const Request& base);
 
 // Throws Error(kBadInput) if the text has no known line.
 LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading& reading);
 
-// What the log shows about its GPU (--gpu): the peak of activations, memory outside PyTorch, the graphs. Throws Error
+// What the log shows about its GPU (--gpu): the activation peak, memory outside PyTorch, and CUDA graphs. Throws Error
 // if it has none of these.
 std::vector<CalibrationRecord> calibration_of_log(const ModelSpec& model, const LogCheck& check, std::string_view date);
 
@@ -60,16 +60,16 @@ double in_unit(double value, LogUnit unit);
 // The GPU that llama.cpp names "CUDA1", "CUDA1_Split", "Metal"; the first one for "", null for host memory.
 const GpuMemory* gpu_of(const Plan& plan, std::string_view device);
 
-// What the plan's lines say about a figure that logs print ("weights", "compute_buffer"); nothing for other figures.
+// The plan's figure for something that logs print ("weights", "compute_buffer"); nothing for other figures.
 std::optional<LogPart> planned_part(const std::vector<LedgerLine>& lines, std::string_view what);
 
-// llama.cpp's caches: each line that matches one part of the plan, and the sum of the others. If only the sum over
-// devices is known, it is compared.
+// Compares llama.cpp's caches: each line that matches one part of the plan, and the others by their sum. If the log
+// only has the sum over devices, that is compared.
 void compare_buffers(const Plan& plan, std::vector<LogLine>& lines);
 
-// The memory that a log prints apart from the cache, with the plan's range: for one GPU if ranks print equal figures
-// (vLLM, SGLang), for all GPUs if each device has a line (llama.cpp). A part that the log does not print is left out of
-// both sums.
+// The memory without the KV cache according to a log, with the plan's range. It is for one GPU if all ranks print the
+// same figures (vLLM, SGLang), and for all GPUs if each device has a line (llama.cpp). A part that the log does not
+// print is left out of both sums.
 std::optional<LogTotal> log_total(const LogReading& reading, const Plan& plan);
 
 // The bytes of a plan's tokens on its first GPU, without states.
@@ -81,11 +81,11 @@ PoolBytes pool_bytes(const Plan& plan);
 // Throws Error if the request makes no sense for the model.
 LogCheck check_against(const ModelSpec& model, const LogRequest& stated, const LogReading& reading);
 
-// Whether a line could not be compared, because it depends on options that the log does not name.
+// Whether a line could not be compared because it depends on options that the log does not name.
 bool rests_on_assumptions(const LogCheck& check);
 
-// The request from a log's options, and the assumptions for what the log does not show. Options in `base` win. Throws
-// Error if neither a line nor `base` names the engine.
+// The request from a log's options, and assumptions for whatever the log does not show. Options in `base` take
+// precedence. Throws Error if neither a line nor `base` names the engine.
 LogRequest read_request(const LogReading& reading, const Request& base);
 
 }  // namespace kvplan

@@ -101,11 +101,11 @@ class GpuDevice : public Device {
     if (!before || !after) return;
     facts_.nominal = after->total;
     card_.reserved = after->reserved;
-    // A program sees more memory than the GPU has if main memory is shared with it.
+    // If main memory is shared with the GPU, a program sees more memory than the GPU has.
     card_.is_integrated = card_.is_integrated || facts_.usable.count() / 10 > after->total.count() / 9;
     set_margin();
     note_others(*after);
-    // No context has such a size: other processes disturbed the figure.
+    // No context is smaller or larger than this. Such a figure comes from other processes.
     constexpr std::uint64_t kLeast = 20 * kMiB, kMost = 900 * kMiB;
     const Bytes context = taken_since(*before, *after);
     if (moved_ == 0 && context.count() >= kLeast && context.count() <= kMost) facts_.context = context;
@@ -127,7 +127,7 @@ class GpuDevice : public Device {
     out.used = Bytes(total > free ? total - free : 0);
     if (const auto seen = view_ ? view_->memory() : std::nullopt) {
       note_others(*seen);
-      // HIP does not count the memory of graphics.
+      // HIP does not count the memory that graphics use.
       if (!api_.is_cuda() && !card_.is_integrated)
         out.free = std::min(out.free, seen->total > seen->used ? seen->total - seen->used : Bytes(0));
     }
@@ -271,7 +271,7 @@ class GpuDevice : public Device {
                        " on it");
   }
 
-  // The memory that a step took, as seen from outside.
+  // Runs a step of opening the GPU, and records the memory that it took by the GPU's counters.
   template <class Step>
   void open_stage(const char* what, const std::optional<GpuMemoryView>& first, const Step& step) {
     const auto before = view_ ? view_->memory() : std::nullopt;
@@ -290,8 +290,8 @@ class GpuDevice : public Device {
     return found == list.end() ? nullptr : &found->second;
   }
 
-  // From this process if the library lists it, else from the only new process (in a container this process has another
-  // number), else the growth of the GPU's counter.
+  // This process's figure if the library lists it. Otherwise that of the only new process (in a container this process
+  // has another PID). Otherwise the growth of the GPU's counter.
   Bytes taken_since(const GpuMemoryView& before, const GpuMemoryView& now) {
     std::vector<Bytes> own;
     if (const Bytes* const listed = bytes_of(now.by_process, getpid()))
@@ -315,7 +315,7 @@ class GpuDevice : public Device {
     }
     for (const auto& [pid, bytes] : others_before_)
       if (bytes_of(seen.by_process, pid) == nullptr) moved += static_cast<std::int64_t>(bytes.count()) + 1;
-    // A single new process is this one under the host's PID, unless this one is listed under its own.
+    // If this process is not listed under its own PID, a single new process is this one under the host's PID.
     if (newcomers > (bytes_of(seen.by_process, getpid()) != nullptr ? 0U : 1U)) moved += 1;
     moved_ = std::max(moved_, moved);
   }
@@ -349,7 +349,7 @@ class GpuDevice : public Device {
     }
   }
 
-  // Drivers load their own kernels at first use: these belong to the context, not to the measurement.
+  // Drivers load their own kernels at first use. That memory belongs to the context, not to the measurement.
   void warm_up() {
     try {
       const BufferId id = allocate(2 * facts_.granularity.count());
@@ -412,7 +412,7 @@ class GpuDevice : public Device {
   Bytes others_;
   std::optional<std::uint64_t> other_processes_;
   CardFacts card_;
-  Processes others_before_;  // that were there before
+  Processes others_before_;  // running before this process opened the GPU
   std::int64_t moved_ = 0;
   std::map<BufferId, Buffer> buffers_;
   BufferId next_ = 0;

@@ -229,12 +229,12 @@ bool LineTemplate::match_parts(std::string_view text, std::size_t at, std::size_
   return true;
 }
 
-// Reads the word or number that ends at the anchor.
+// Reads the word or number that ends at position `at`, where the anchor begins.
 bool LineTemplate::match_before(std::string_view text, std::size_t at, Match& out) const {
   const std::string_view behind = trimmed(text.substr(0, at));
   const auto last_word = [](std::string_view part) { return part.substr(part.find_last_of(" ([='\"") + 1); };
   std::string_view word = last_word(behind);
-  // "8.00 GiB", or both without a blank.
+  // "8.00 GiB" or "8.00GiB".
   if (before_->hole == Hole::kSize && !log_number(word))
     word = last_word(trimmed(behind.substr(0, static_cast<std::size_t>(word.data() - behind.data()))));
   if (word.empty()) return false;
@@ -254,7 +254,7 @@ bool LineTemplate::match_before(std::string_view text, std::size_t at, Match& ou
 }
 
 std::optional<LineTemplate::Match> LineTemplate::match(std::string_view text, std::size_t limit) const {
-  // The range in which the anchor may be, to its end.
+  // The anchor must begin before `limit`, so it ends within this text.
   const std::string_view near = text.substr(0, limit < text.size() ? limit + anchor_.size() - 1 : text.size());
   for (std::size_t at = near.find(anchor_); at != std::string_view::npos; at = near.find(anchor_, at + 1)) {
     if (is_name_ && at > 0 && is_name_character(text[at - 1])) continue;

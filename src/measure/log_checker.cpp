@@ -36,7 +36,7 @@ bool is_setting(std::string_view what) {
   return std::find(std::begin(kSettings), std::end(kSettings), what) != std::end(kSettings);
 }
 
-// The plan that a log is compared with, in the variants that its lines need.
+// The plan that a log is compared with, in the variants that the log's lines call for.
 class Checker {
  public:
   Checker(const ModelSpec& model, LogRequest stated, const LogReading& reading, LogCheck& out)
@@ -61,18 +61,18 @@ class Checker {
   bool has(std::string_view what) const { return log_.smallest(what).has_value(); }
 
   void plan() {
-    // A plan with the GPU, for what the utilization leaves, and a plan with the printed budget, for what fits in it.
+    // One plan with the GPU, for what the utilization leaves, and one with the printed budget, for what fits in it.
     Request with_card = stated_.request;
     if (!with_card.card.memory)
       for (const Observation& seen : log_.observations)
         if (seen.what == "gpu_memory" && seen.bytes() > 0 && seen.bytes() < 1e15 && !with_card.card.memory)
           with_card.card.memory = Bytes(static_cast<std::uint64_t>(seen.bytes()));
     card_ = make_plan(model_, with_card);
-    // Some engines print the cache's bytes only at the end of the start.
+    // Some engines print the cache's bytes only when the start is over.
     const std::string_view budget = has("kv_budget") ? "kv_budget" : "kv_in_use";
     for (const Observation& seen : log_.observations)
       if (seen.what == budget && seen.bytes() > 0 && seen.bytes() < 1e15) {
-        // Trailing zeros of a figure may be missing.
+        // The log may omit a figure's trailing zeros.
         const double unit = in_unit(1, seen.unit) == 1 ? 1 : seen.bytes() / seen.value;
         const double step = std::min(seen.step, unit == 1 ? seen.step : 0.01) * unit;
         budgets_.insert({seen.bytes(), step / 2});
@@ -107,8 +107,8 @@ class Checker {
     return 0;
   }
 
-  // SGLang and TensorRT-LLM print the free memory and not their budget, which is a fraction of what was free before the
-  // weights, less the weights, or a fraction of what is free after them.
+  // SGLang and TensorRT-LLM print free memory, not their KV budget. The budget is a fraction of what is free after the
+  // weights, or a fraction of what was free before them, less the weights.
   std::optional<Budget> budget_by_share() {
     const auto before = smallest_bytes("available_before_weights");
     const auto after = smallest_bytes("available_after_weights");
@@ -122,7 +122,7 @@ class Checker {
                   half_digit("available_after_weights") + half_digit("available_before_weights") * (1 - *share)};
   }
 
-  // The fraction, to the usual two digits, from which the printed tokens result; nothing if there is none.
+  // The fraction, to two digits, that gives the printed number of tokens.
   std::optional<double> share_by_tokens(double free, double after) {
     constexpr double kMost = 1e12, kHundredths = 100;
     const double tokens = log_.smallest("kv_tokens").value_or(0);
@@ -140,7 +140,7 @@ class Checker {
   }
 
   // Whether exactly what the log says fits in the budget. Other releases counted free memory differently, and a
-  // fraction that is not in the log is a guess. So a budget that does not explain the figure is not used.
+  // fraction that the log does not name is a guess, so a budget must explain the figure.
   bool explains(const Budget& budget) const {
     if (budget.first <= budget.second) return false;
     const Plan low = plan_of(budget.first - budget.second);
@@ -155,7 +155,7 @@ class Checker {
            within("kv_tokens", low.capacity->tokens, high.capacity->tokens);
   }
 
-  // The contents of the printed budgets, with the uncertainty of their rounding. Each rank prints its own.
+  // What fits in each rank's printed budget, at both ends of its rounding.
   void budgets() {
     constexpr std::size_t kMost = 8;
     if (stated_.request.kv_cache_memory_bytes) {
@@ -188,7 +188,7 @@ class Checker {
       says(static_cast<double>(gpu.weights->count()) + runtime, "weights, context and libraries: an estimate");
     if (what == "activation" && gpu.activation)
       says(static_cast<double>(gpu.activation->count()), "the peak of the profiling run: an estimate");
-    constexpr std::uint64_t kSmall = 16 * kMiB;  // norms, in addition to the split matrices
+    constexpr std::uint64_t kSmall = 16 * kMiB;  // norms, which are not part of the split matrices
     if ((what == "weights" || what == "model_memory") && !seen.device.empty() && on != nullptr && on->weights &&
         *on->weights > Bytes(kSmall) && seen.bytes() > static_cast<double>(kSmall))
       says(static_cast<double>(on->weights->count()), "by the order of the layers");
@@ -202,7 +202,7 @@ class Checker {
       says(static_cast<double>(card_.capacity->kv_cache_memory.count()), "utilization x memory - the estimates above");
   }
 
-  // The plan's range for an estimate, and its figure for llama.cpp's buffers in main memory.
+  // Adds the plan's range for an estimate, and the planned figure for llama.cpp's buffers in main memory.
   void add_range(LogLine& line) const {
     const Observation& seen = line.seen;
     const bool is_host = is_host_device(seen.device);
@@ -222,7 +222,7 @@ class Checker {
     line.high = in_unit(static_cast<double>(part->high.count()), seen.unit);
   }
 
-  // Counts that follow from the printed budget, and the bytes of one sequence.
+  // Adds counts that follow from the printed budget, and the bytes of one sequence.
   void count(LogLine& line) const {
     const std::string_view what = line.seen.what;
     const auto of = [&](const Capacity& held) -> std::optional<double> {
@@ -242,7 +242,7 @@ class Checker {
       if (line.predicted && !agrees) continue;
       line.exact = true;
       line.reason = has("kv_budget") || has("kv_in_use") ? "of the printed KV budget" : "of what the fraction leaves";
-      // If it is within the budget's rounding, the prediction is the log's own figure.
+      // If the log's figure is within the rounding of the budget, it is also the prediction.
       line.predicted = agrees                                                                   ? line.seen.value
                        : std::abs(*least - line.seen.value) < std::abs(*most - line.seen.value) ? *least
                                                                                                 : *most;
@@ -263,10 +263,10 @@ class Checker {
     }
   }
 
-  // The bytes of a pool follow from its tokens.
+  // The bytes of a pool follow from its number of tokens.
   void tokens() {
     if (engine_of(stated_.request).log.by_device) return;
-    std::map<std::uint64_t, PoolBytes> pools;  // by tokens
+    std::map<std::uint64_t, PoolBytes> pools;  // by the pool's tokens
     std::map<std::uint64_t, std::uint64_t> on_line;
     for (const LogLine& line : out_.lines)
       if (line.seen.what == "kv_tokens" && line.seen.value >= 1 && line.seen.value < 1e12)
@@ -329,9 +329,9 @@ class Checker {
   LogCheck& out_;
   bool counts_all_;
   Plan card_;
-  std::string guess_;  // for a fraction that the log does not name
+  std::string guess_;  // set if the fraction is a guess
   std::set<Budget> budgets_;
-  std::vector<std::pair<Capacity, Capacity>> held_;  // for the smallest and the largest budget that the rounding allows
+  std::vector<std::pair<Capacity, Capacity>> held_;  // at the smallest and the largest budget that the rounding allows
 };
 
 }  // namespace

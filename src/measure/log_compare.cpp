@@ -49,7 +49,7 @@ double unit_bytes(LogUnit unit) {
 
 class Buffers {
  public:
-  // `floored`: in whole MiB, rounded down.
+  // `floored`: the engine prints whole MiB, rounded down.
   Buffers(const Plan& plan, std::vector<LogLine>& lines, std::string_view what, Kind kind, bool by_device, bool floored)
       : lines_(lines), floored_(floored) {
     const auto add = [&](int device, const LedgerLine& line) {
@@ -71,7 +71,7 @@ class Buffers {
                                              : static_cast<int>(gpu - plan.memory.data());
       }
       Place& place = places_[device];
-      // The table of all memory is printed before the start and at the end.
+      // The table of all memory is printed twice: before the start and at the end.
       if (floored) {
         place.lines.clear();
         place.seen = place.play = 0;
@@ -138,7 +138,7 @@ class Buffers {
       if (!lines_[at].predicted) lines_[at].reason = "of another context: a draft's?";
   }
 
-  // Adds their sum as a separate line after the last of them.
+  // Adds the sum of these lines as a separate line after the last of them.
   void add_sum(const Place& place) {
     const std::size_t last = place.lines.back();
     LogLine sum{lines_[last].seen, std::nullopt, true, "the sum of " + std::to_string(place.lines.size()) + " lines"};
@@ -173,7 +173,7 @@ constexpr std::array kFigures{
     LogFigure{"cuda_graphs", "cuda_graphs", Section::kRuntime, LineId::kGraphs},
 };
 
-// The first figure of each GPU; of ranks only the first.
+// The first figure of each GPU, or of the first rank only.
 std::optional<Bytes> observed(const LogReading& reading, std::string_view what) {
   std::vector<std::string_view> devices;
   double sum = 0;
@@ -227,7 +227,7 @@ const GpuMemory* gpu_of(const Plan& plan, std::string_view device) {
   while (at > 0 && name[at - 1] >= '0' && name[at - 1] <= '9') --at;
   std::size_t index = 0;
   for (const char c : name.substr(at).substr(0, 3)) index = index * 10 + static_cast<std::size_t>(c - '0');
-  // A single GPU may have any number.
+  // If there is only one GPU, its number in the log does not matter.
   if (plan.memory.size() == 1) index = 0;
   return index < plan.memory.size() ? &plan.memory[index] : nullptr;
 }

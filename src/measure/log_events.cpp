@@ -14,7 +14,7 @@ constexpr std::size_t kLinesOfAMessage = 6;
 constexpr std::size_t kMostEvents = 256;
 constexpr std::size_t kMostWords = 400;
 
-// Of events that repeat for days, the newest line is enough.
+// Such events repeat for days, so only the newest line is kept.
 static bool is_repeated(LogEventId id) {
   return id == LogEventId::kTraffic || id == LogEventId::kPreempted || id == LogEventId::kRequestTooLong ||
          id == LogEventId::kStarted || id == LogEventId::kMark || id == LogEventId::kPhase;
@@ -38,7 +38,7 @@ static std::size_t says(const TemplateIndex::Entry& entry) {
   return entry.pattern.weight() + (is_end ? 0 : kLongestText);
 }
 
-// The text of a request may contain anything.
+// A line with a request's text, which may contain any words.
 static bool quotes_a_request(std::string_view line) {
   return line.find("Received request ") != std::string_view::npos || line.find("prompt: '") != std::string_view::npos ||
          line.find("Receive: obj=") != std::string_view::npos;
@@ -49,7 +49,7 @@ bool is_fatal(LogEventId id) {
 }
 
 void EventReader::line(std::string_view line, std::size_t number, const Entries& entries) {
-  // If there is no space for another failure, its text is not even read.
+  // If there is no space for another failure, its text is not read.
   const bool has_room = events_.size() < kMostEvents;
   const auto is_ignored = [&](LogEventId id) {
     return id == LogEventId::kRaised ? !has_room : is_full_ && is_fatal(id);
@@ -61,7 +61,7 @@ void EventReader::line(std::string_view line, std::size_t number, const Entries&
   if (pending_.size() >= kLinesOfAMessage) read_oldest();
 }
 
-// Keeps the names of the last frames of the current traceback. True if the line may be its exception.
+// Keeps the names of the current traceback's last frames. Returns whether the line may be its exception.
 bool EventReader::follow_traceback(std::string_view line) {
   constexpr std::size_t kMostFrames = 500;
   constexpr int kMostBelow = 12;
@@ -101,7 +101,7 @@ void EventReader::read_oldest() {
   const TemplateIndex::Entry* best = nullptr;
   std::optional<LineTemplate::Match> said;
   const auto event_of = [&](const TemplateIndex::Entry& entry, LineTemplate::Match& match) {
-    // For a failure, the whole line is kept.
+    // Of a failure, the whole line is kept.
     if (is_fatal(entry.row->event)) match.end = std::max(match.end, oldest.text.size());
     return LogEvent{entry.row->event,
                     oldest.number,
@@ -112,7 +112,7 @@ void EventReader::read_oldest() {
                     entry.row->remedies,
                     ""};
   };
-  // A line reports one event; it may also show the engine, or be a frame of a traceback.
+  // A line reports one event. It may also name the engine, or be a frame of a traceback.
   for (const TemplateIndex::Entry* const entry : oldest.entries) {
     const bool is_beside = entry->row->event >= LogEventId::kPhase;
     if (!is_beside && (is_quoted || (best != nullptr && says(*best) >= says(*entry)))) continue;
@@ -132,7 +132,7 @@ void EventReader::read_oldest() {
   keep(std::move(event));
 }
 
-// The last line of a traceback, with the lines that go on with its message.
+// Keeps the last line of a traceback and the lines that continue its message.
 void EventReader::keep_exception(const Pending& line, bool is_in_traceback) {
   const auto raised = raised_error(line.text, is_in_traceback);
   if (!raised || (raised->reason.empty() && frames_.empty())) return;
@@ -154,7 +154,7 @@ void EventReader::keep_exception(const Pending& line, bool is_in_traceback) {
 }
 
 void EventReader::keep(LogEvent event) {
-  // In a log that consists of failures most lines are new, and there is no space for them.
+  // If a log consists of failures, most lines are new and there is no space for them.
   const bool may_be_known = is_repeated(event.id) || known_words_.find(event.words) != known_words_.end();
   const auto same = may_be_known ? std::find_if(events_.begin(), events_.end(),
                                                 [&](const LogEvent& other) { return is_same(other, event); })
@@ -203,7 +203,7 @@ std::vector<LogEvent> EventReader::finish() {
   return std::move(events_);
 }
 
-// The figure of that name, if it is a count.
+// The figure of that name, if it is a whole number.
 static std::optional<std::uint64_t> count_of(const LineTemplate::Match& match, std::string_view name) {
   constexpr double kLargest = 1e12;
   const LogValue* const value = match.value(name);
@@ -312,7 +312,7 @@ std::vector<LogEvent> MetricTraffic::events() const {
   add_share("hits", queries > 0 ? total("hits", false).value_or(0) / queries : total("hit_rate", true));
   traffic.words = "metrics of " + std::string(engine_);
   std::vector<LogEvent> out{std::move(traffic)};
-  // The counter counts from the start, so it only tells something about the present if the cache is full.
+  // The counter is never reset, so it says something about the present only if the cache is full.
   constexpr double kFull = 0.9;
   const double preempted = total("preemptions", false).value_or(0);
   if (preempted >= 1 && total("usage", true).value_or(0) >= kFull) {

@@ -26,7 +26,7 @@ static bool is_time(std::string_view word) {
   return digits + 2 >= word.size() && word[1] >= '0' && word[1] <= '9';
 }
 
-// The length of a prefix that a logger writes: one word or one group in brackets; 0 if the message begins.
+// The length of what a logger puts before a message: one word or one group in brackets. 0 if the message begins here.
 static std::size_t prefix_length(std::string_view text) {
   constexpr std::size_t kLongest = 160;
   if (text.starts_with('[') || text.starts_with('(')) {
@@ -46,8 +46,8 @@ static bool is_type_character(char c) {
   return is_letter_or_digit(c) || c == '_' || c == '.';
 }
 
-// The type of an exception at the beginning of the text: "torch.OutOfMemoryError". Elsewhere than below a traceback the
-// ending has to tell.
+// The type of an exception at the beginning of the text: "torch.OutOfMemoryError". Outside a traceback only its ending
+// ("Error") identifies it.
 static std::string_view type_at(std::string_view text, bool is_in_traceback = false) {
   const auto length =
       static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_type_character) - text.begin());

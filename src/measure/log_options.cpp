@@ -119,7 +119,7 @@ std::string release_of(std::string_view version) {
     out += c;
   }
   while (!out.empty() && out.back() == '.') out.pop_back();
-  // While a release is prepared, the main branch is numbered as candidates of the next patch.
+  // While a release is prepared, builds of the main branch are numbered as candidates of the next patch.
   const std::string_view rest = version.substr(at);
   const auto numbers = numbers_of(out);
   if (rest.starts_with("rc") && rest.find(".dev") != std::string_view::npos && numbers[2] > 0)

@@ -10,21 +10,21 @@
 
 namespace kvplan {
 
-// Log lines are short; of longer ones only the beginning is read.
+// Of a long line only the beginning is read.
 constexpr std::size_t kLongestLine = 16384;
 constexpr std::size_t kMostObservations = 20000;
 constexpr std::size_t kMostWorkers = 4096;
 
 static double step_of(const LogValue& value) {
   double step = last_digit_of(value.text);
-  // Another unit than the figure's own ("1.50 TiB" for GiB) also scales its last digit.
+  // If the unit is not the figure's own ("1.50 TiB" for GiB), the last digit is scaled too.
   double number = 0;
   if (const auto printed = log_number(value.text)) number = printed->value;
   if (number != 0) step *= std::abs(value.value / number);
   return step;
 }
 
-// The global rank, numbered as in torch.distributed.
+// A rank's number over all GPUs, as in torch.distributed.
 constexpr std::uint64_t kPipelineShift = 20, kDataShift = 40;
 
 static std::optional<std::uint64_t> packed(const LogRanks& ranks) {
@@ -108,7 +108,7 @@ void LogReader::follow_start(const Found& found, const LogRanks& ranks) {
       if (phase_ >= kEngine) start_over(false);
       break;
     case kEngine:
-      // Data parallel copies of an engine start one after another.
+      // An engine's data parallel copies start one after another.
       if (phase_ >= kWeights && ranks.data.value_or(0) == 0) start_over(false);
       reach(kEngine);
       break;
@@ -149,7 +149,7 @@ void LogReader::read_match(const Found& found, const LogRanks& ranks) {
   if (is_own) ++votes.count;
 }
 
-// The words that are kept from the log are printed in every output format.
+// Words from the log appear in every output format, so they must be printable.
 static void make_printable(LogReading& reading) {
   for (LogEvent& event : reading.events) {
     event.words = one_line(event.words);
@@ -174,7 +174,7 @@ LogReading LogReader::finish() {
   }
   for (LogEvent& event : metrics_.events()) out.events.push_back(std::move(event));
   LogOptions& options = out.options;
-  // Other engines have arguments like vLLM's.
+  // Other engines have options with vLLM's names.
   std::size_t most = 0;
   for (const Engine& engine : engines()) {
     const Votes votes = votes_[&engine];
@@ -185,7 +185,7 @@ LogReading LogReader::finish() {
     options.since = votes.since;
     options.until = has_data_ranks_ ? "" : votes.until;
   }
-  // A fork with its own wording.
+  // A fork that words its lines differently.
   if (!options.since.empty() && !options.until.empty() && is_older(options.until, options.since))
     options.since = options.until = "";
   if (!workers_.empty()) options.worker_processes = workers_.size() + (has_cpu_blocks_ ? 1 : 0);
@@ -309,7 +309,7 @@ static void read_group(std::string_view group, LogRanks& out) {
   }
 }
 
-// The contents of a JSON string, from after its opening quote to the closing one, or to the end of a cut line.
+// The contents of a JSON string, from after its opening quote to the closing one or to the end of a cut line.
 static std::string json_text(std::string_view rest) {
   std::string out;
   for (std::size_t i = 0; i < rest.size() && rest[i] != '"'; ++i) {

@@ -1,6 +1,6 @@
-// Reads an engine's log as observations: each known line becomes figures with their line number. It copes with any
-// text: prefixes of docker, journald and Kubernetes, JSON lines, ANSI colours, interleaved ranks, cut lines. Where a
-// log has several starts, the last one counts.
+// Reads an engine's log: each known line becomes figures with their line number. It copes with any text: prefixes of
+// docker, journald and Kubernetes, JSON lines, ANSI colours, interleaved ranks, cut lines. If a log has several starts,
+// the last one counts.
 #pragma once
 
 #include <bitset>
@@ -44,13 +44,13 @@ class LineTemplate {
     std::vector<LogValue> values;
     const LogValue* value(std::string_view name) const;
   };
-  // The first place in `text` (from plain_line) that the template matches, beginning before `limit`. A text at the
-  // template's end stops at the end of its first line. The values' names point into the template.
+  // The first match in `text` (from plain_line) that begins before `limit`. If the template ends with a text hole, the
+  // text ends with its line. The values' names point into the template.
   std::optional<Match> match(std::string_view text, std::size_t limit = std::string_view::npos) const;
 
   // The first literal, which every matching line contains.
   std::string_view anchor() const { return anchor_; }
-  // Characters of all literals: of several templates that match a line, the one with most is the most specific.
+  // Characters of all literals. If several templates match a line, the one with the most is the most specific.
   std::size_t weight() const { return weight_; }
 
  private:
@@ -72,7 +72,7 @@ class LineTemplate {
   std::vector<Part> parts_;     // holes after it
 };
 
-// The templates of several engines, found fast by the beginning of their anchors.
+// The templates of several engines. The beginning of an anchor is the search key.
 class TemplateIndex {
  public:
   enum class Kind : std::uint8_t { kFigure, kEvent, kSlot, kMetric };
@@ -98,13 +98,13 @@ class TemplateIndex {
 // Every line that any of the programs prints.
 const TemplateIndex& log_index();
 
-// Reads line by line, and keeps a few lines, since messages may continue on the next.
+// Reads line by line. It keeps a few lines, because a message may continue on the next one.
 class EventReader {
  public:
   using Entries = std::vector<const TemplateIndex::Entry*>;
   // `line` is from plain_line, `number` counts from 1, `entries` are the candidates of log_index().
   void line(std::string_view line, std::size_t number, const Entries& entries);
-  // Another start begins: failures before it count only if the new one reports none.
+  // Another start begins. Failures before it count only if the new start reports none.
   void restart();
   std::vector<LogEvent> finish();
 
@@ -121,18 +121,18 @@ class EventReader {
 
   std::deque<Pending> pending_;
   std::vector<LogEvent> events_, earlier_;
-  std::set<std::string> known_words_;  // the text of events_, and of some that were dropped
-  std::string message_;                // the current line and those after it
+  std::set<std::string> known_words_;  // the text of events_, and of some dropped ones
+  std::string message_;  // the current line and the lines after it
   std::string frames_, code_;          // of the current traceback: its frames, and the last line of code
   bool is_after_frame_ = false;
-  int lines_below_frames_ = 0;  // that may still be the exception; 0 outside a traceback
-  bool is_full_ = false;        // of failures
+  int lines_below_frames_ = 0;  // lines that may still be the exception; 0 outside a traceback
+  bool is_full_ = false;  // of failures
 };
 
 // Whether the engine cannot continue after it.
 bool is_fatal(LogEventId id);
 
-// The load of a server that prints no line about it (llama-server): the sum over its slots.
+// The load of a server that prints no line about it (llama-server), added up over its slots.
 class SlotTraffic {
  public:
   // A line from plain_line().
@@ -150,7 +150,7 @@ class SlotTraffic {
   std::string_view engine_;
 };
 
-// The same from an engine's Prometheus page.
+// The load, from an engine's Prometheus page.
 class MetricTraffic {
  public:
   void line(std::string_view plain, std::size_t number, const EventReader::Entries& entries);
@@ -167,16 +167,16 @@ class MetricTraffic {
   std::string_view engine_;
 };
 
-// Failures without a row: exceptions of Python in the words of their last line, and the advice in a message.
+// Failures without a row: a Python exception in the words of its last line, and the advice in a message.
 
-// A line without what loggers put before a message: process names, levels, times, places.
+// The line without what loggers put before a message: process names, levels, times, places.
 std::string_view message_of(std::string_view plain);
 
 // "ValueError: no such file" as the last line of a traceback. The views point into the line.
 struct RaisedError {
   std::string_view kind, reason;  // reason is empty if the line has only a type
 };
-// Below a traceback's frames any type counts, whatever its name.
+// Below a traceback's frames, any name is the name of an exception.
 std::optional<RaisedError> raised_error(std::string_view plain, bool is_in_traceback = false);
 
 // Whether the line continues the message that the line before it began.
@@ -188,8 +188,8 @@ std::vector<std::string> advice_in(std::string_view message);
 // Whether the text has one of the words, which are separated by "|".
 bool has_one_of(std::string_view text, std::string_view words);
 
-// The bytes of a log as UTF-8. Redirection in PowerShell writes UTF-16 with a byte order mark.
-// Takes pieces that may be cut anywhere.
+// The bytes of a log as UTF-8. PowerShell's redirection writes UTF-16 with a byte order mark. Pieces may be cut
+// anywhere.
 class LogText {
  public:
   std::string utf8(std::string_view piece);
@@ -229,7 +229,7 @@ class LogReader {
     const TemplateIndex::Entry* entry = nullptr;
     LineTemplate::Match match;
   };
-  // The lines that an engine may have printed, and the releases that their wording leaves.
+  // How many lines an engine may have printed, and which releases their wording allows.
   struct Votes {
     std::size_t count = 0;
     std::string_view since, until;
@@ -238,7 +238,7 @@ class LogReader {
   void read_plain(const std::string& plain);
   void read_match(const Found& found, const LogRanks& ranks);
   void read_ranks(const LogRanks& ranks);
-  // If the matched line belongs before the present phase of a start, forgets everything before it.
+  // If the line belongs to an earlier phase than the current one, a new start began: forgets everything before it.
   void follow_start(const Found& found, const LogRanks& ranks);
   void start_over(bool keeps_options);
 
@@ -254,19 +254,19 @@ class LogReader {
   std::set<std::uint64_t> workers_;
   bool has_cpu_blocks_ = false, has_data_ranks_ = false, has_expert_ranks_ = false;
   std::uint64_t world_size_ = 0;
-  std::uint64_t tensor_ = 0, pipeline_ = 0, data_ = 0;  // number of ranks, by the highest seen
+  std::uint64_t tensor_ = 0, pipeline_ = 0, data_ = 0;  // numbers of ranks, from the highest rank seen
 };
 
 LogReading read_log(std::string_view text);
 
-// Stores a figure that is an option; returns whether it is only that, and no observation.
+// Stores the option that a figure shows. Returns whether it is only that, and no observation.
 bool take_option(const LogValue& value, LogOptions& out);
 
-// Adds what follows from several figures together.
+// Adds options that follow from several figures together.
 void complete_options(const LogReading& reading, LogOptions& out);
 
-// The release that a version means: "0.8.3" and "0.20.1.post1" unchanged, a build of main before a release
-// ("0.18.1rc1.dev147") as that release, a candidate ("0.11.0rc2") as its release.
+// The release that a version means. "0.8.3" and "0.20.1.post1" stay, a candidate ("0.11.0rc2") is its release, and a
+// build of main before a release ("0.18.1rc1.dev147") is that release.
 std::string release_of(std::string_view version);
 
 // Whether release `a` is older than `b`, by their numbers.

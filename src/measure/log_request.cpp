@@ -47,7 +47,7 @@ class Reader {
     if (!patched.empty() && (!release.starts_with(patched + ".") || release == patched + ".0"))
       if (const std::size_t dot = release.rfind('.'); dot != release.find('.')) release.erase(dot);
     if (!release.empty()) return use_release(release);
-    // The wording leaves only a few releases: V0 or V1, the old or the new form of a line.
+    // The wording allows only a few releases: V0 or V1, the old or the new form of a line.
     if (is_own) request().engine_version = options_.until;
     const std::string planned =
         request().engine_version.empty() ? std::string(engine().versions.back().version) : request().engine_version;
@@ -63,7 +63,7 @@ class Reader {
     out_.assumes_release = out_.assumes_batch = true;
   }
 
-  // "4277", "b4277" -> "b4277"; a build of that time if only the wording tells.
+  // "4277", "b4277" -> "b4277"; if only the wording shows the build, a build of that time.
   void read_build() {
     std::string digits = options_.version;
     if (digits.starts_with('b')) digits.erase(0, 1);
@@ -80,7 +80,7 @@ class Reader {
     out_.note("--engine", std::string(engine().name) + "@" + release);
   }
 
-  // An excerpt with lines of some ranks does not show how many there are.
+  // If the log is an excerpt with lines of some ranks, the number of ranks is unknown.
   bool is_split_known(const std::optional<std::uint64_t>& tensor) const {
     if (!tensor) return false;
     if (tensor != options_.ranks) return true;
@@ -126,7 +126,7 @@ class Reader {
     }
     if (base_.num_seqs == 1 && options_.num_seqs) out.num_seqs = *options_.num_seqs;
     out_.take(out.max_num_seqs, options_.max_num_seqs, "--max-num-seqs");
-    // The largest graph for decoding has the largest number of sequences, or the largest that is captured.
+    // The largest graph for decoding has as many sequences as the engine allows, or as it captures at most.
     constexpr std::uint64_t kLargest = 512;
     if (options_.largest_graph.value_or(kLargest) < kLargest && options_.num_speculative_tokens.value_or(0) == 0)
       out_.take(out.max_num_seqs, options_.largest_graph, "--max-num-seqs");
@@ -183,7 +183,7 @@ class Reader {
   }
 
   void read_common() {
-    // The log shows where the layers are.
+    // The log shows which layers are on the GPU.
     if (base_.llama_cpp.placement == Placement::kUsual) request().llama_cpp.placement = Placement::kNone;
     if (!options_.card.empty()) out_.read.push_back("GPU: " + one_line(options_.card, 60));
     if (!base_.memory_utilization && options_.memory_utilization) {

@@ -27,7 +27,7 @@ static std::string bytes_text(Bytes bytes) {
   return text;
 }
 
-// The plan's load if it fits; else fewer sequences, else fewer tokens of one. Nothing if not even one
+// The plan's load if it fits. Otherwise fewer sequences, and then fewer tokens of one sequence. Nothing if not even one
 // token's cache fits.
 static std::optional<Load> scaled_load(const PlannedCache& cache, const Load& load, Bytes room) {
   if (cache.fits(load, room)) return load;
@@ -81,7 +81,7 @@ static void hold_lines(const PlannedCache& cache, const std::vector<CacheBuffer>
   }
 }
 
-// The first pass is a warm-up, unless passes are so slow that it also counts.
+// The first pass is a warm-up. If passes are very slow, it counts too.
 static void measure_speed(DeviceBuffers& holder, Figure& out) {
   constexpr double kSlow = 0.5;
   constexpr double kEnough = 3;
@@ -98,7 +98,7 @@ static void measure_speed(DeviceBuffers& holder, Figure& out) {
 static void judge(Measurement& out) {
   Bytes unexplained;
   for (const MeasuredLine& line : out.lines) unexplained += line.unexplained();
-  // Small allocations may be in granules that the driver already has, and page tables sometimes take one.
+  // A small allocation may be in a granule that the driver already has, and page tables sometimes take one.
   const Bytes granules = out.device.granularity * (2 * out.lines.size());
   const double allowed =
       std::max(out.tolerance * static_cast<double>(out.planned.count()), static_cast<double>(granules.count()));
@@ -114,7 +114,7 @@ static void judge(Measurement& out) {
     out.reason = "the difference is the device's granularity";
 }
 
-// The largest context of the plan's sequences that can be allocated, up to the computed limit.
+// The longest context of the plan's sequences that can be allocated, up to the computed limit.
 static MeasuredMaximum find_maximum(const ModelSpec& model, const PlannedCache& cache, Device& device, const Load& load,
                                     const MeasureOptions& options) {
   constexpr std::uint64_t kMostTokens = std::uint64_t{1} << 40;
@@ -210,7 +210,7 @@ Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& devic
       holder.verify();
       if (holder.all().count() >= out.device.least_stream) measure_speed(holder, out.bandwidth);
     }
-    // Changes that were undone are included.
+    // Includes changes that were undone meanwhile.
     const DeviceMemory after = device.memory();
     out.others_moved = moved(before.used, after.used);
     if (out.others_moved == 0) out.others_moved = after.others_moved;
@@ -232,7 +232,7 @@ CalibrationRecord calibration_of(const Measurement& measurement, std::string_vie
   out.date = date;
   if (measurement.device.context) out.add(kContextFigure, static_cast<double>(measurement.device.context->count()));
   out.add(kUsableFigure, static_cast<double>(measurement.device.usable.count()));
-  // The rate of copying a cache buffer by buffer does not bound the rate of reading it; `measure card` measures that.
+  // Copying a cache buffer by buffer is slower than reading it can be. `measure card` measures reading.
   return out;
 }
 
@@ -294,7 +294,7 @@ void DeviceBuffers::for_each_mark(const Visit& visit) {
       if (++marks % kMarksBetweenLooks == 0) step("checking", done + Bytes(offset));
       visit(i, offset, std::min(kMarkBytes, bytes - offset));
     }
-    // Also the last bytes, if the last granule's mark does not cover them.
+    // If the last granule's mark does not cover the last bytes, these get a mark too.
     if (bytes > kMarkBytes && bytes % granule > kMarkBytes) visit(i, bytes - kMarkBytes, kMarkBytes);
     done += Bytes(bytes);
     step("checking", done);
@@ -337,7 +337,7 @@ static void check(const MeasureOptions& options) {
   if (options.stop && options.stop()) throw Interrupted();
 }
 
-// One buffer of each size, then several of 1 MiB, to see whether they share a granule.
+// Allocates one buffer of each size, then several of 1 MiB to see whether they share a granule.
 static void probe_sizes(Device& device, const MeasureOptions& options, CardMeasurement& out) {
   HeldBuffers held(device);
   const auto probe = [&](std::uint64_t bytes, int times) {

@@ -35,27 +35,27 @@ struct MeasureOptions {
   std::function<void(std::string_view step, Bytes done, Bytes all)> progress;
 };
 
-// How much of `free` bytes may be allocated. `margin` of it, and at least 256 MiB, are left to other processes.
+// How many of `free` bytes kvplan may allocate. It leaves `margin` of them, and at least 256 MiB, to other processes.
 Bytes usable_room(Bytes free, double margin);
 
-// Measures the fullest GPU of `plan`, scaled down if the device lacks the memory. A refusal by the device is part of
-// the answer; nothing stays allocated.
+// Measures the fullest GPU of `plan`, with a smaller load if the device lacks the memory. If the device refuses, that
+// is part of the answer. Nothing stays allocated.
 Measurement measure_plan(const ModelSpec& model, const Plan& plan, Device& device, const MeasureOptions& options);
 
 // What a measurement shows about its GPU, for any engine; `date` as "2026-11-21".
 CalibrationRecord calibration_of(const Measurement& measurement, std::string_view date);
 
-// `open` opens the device again each time, because a context's size is the smallest of three. Throws Interrupted and
-// whatever `open` throws; a refusal by the device is a remark.
+// `open` opens the device three times, because a context's size is the smallest of three. Throws Interrupted and
+// whatever `open` throws. A refusal by the device becomes a remark.
 CardMeasurement measure_card(const std::function<std::unique_ptr<Device>()>& open, const MeasureOptions& options);
 
-// The part that later plans use; nothing if other processes moved memory meanwhile.
+// The part that later plans use; nothing if other processes moved memory during the measurement.
 std::optional<CalibrationRecord> calibration_of(const CardMeasurement& seen, std::string_view date);
 
-// Allocates what libraries take in addition to the open context, the weights, the cache (the whole pool if the engine
+// Allocates, in addition to the open context, what libraries take, the weights, the cache (the whole pool if the engine
 // allocates one at its start), graphs, and the activations of a full batch. It never takes more than usable_room, and
-// frees everything. Absent for main memory, which swaps or freezes instead of refusing, and if the plan does not know
-// the weights. Throws Interrupted.
+// frees everything. Returns nothing for main memory, which swaps or freezes instead of refusing, and if the plan does
+// not know the weights. Throws Interrupted.
 std::optional<Rehearsal> rehearse(const ModelSpec& model, const Plan& plan, Device& device,
                                   const MeasureOptions& options);
 
@@ -69,12 +69,12 @@ class DeviceBuffers {
   DeviceBuffers(const DeviceBuffers&) = delete;
   DeviceBuffers& operator=(const DeviceBuffers&) = delete;
 
-  // Allocates a buffer and writes all of it. Throws DeviceError that names it, or Interrupted.
+  // Allocates a buffer and writes all of it. Throws a DeviceError that names the buffer, or Interrupted.
   void hold(const CacheBuffer& buffer);
   // Writes a distinct mark into every granule of every buffer, then reads all back. Throws DeviceError if one has
   // changed.
   void verify();
-  // Streams through every buffer once; returns bytes per second.
+  // Reads through every buffer once; returns bytes per second.
   double stream();
   Bytes all() const { return all_; }
 

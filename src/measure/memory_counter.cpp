@@ -62,7 +62,7 @@ class NvidiaCounter : public MemoryCounter {
   std::vector<std::string> disturbances() const override {
     std::vector<std::string> out;
     if (neighbour_moved_) out.emplace_back("another program on the GPU took or freed memory meanwhile");
-    // Without figures per process, a new process is usually the engine under the host's PID.
+    // Without figures per process, a new process is usually the engine itself under the host's PID.
     if (newcomers_ && by_process_) out.emplace_back("another program started on the GPU meanwhile");
     return out;
   }
@@ -71,7 +71,7 @@ class NvidiaCounter : public MemoryCounter {
   struct Card {
     Nvml::Device device = nullptr;
     Bytes before;
-    std::vector<NvmlProcess> others;  // that were there before
+    std::vector<NvmlProcess> others;  // running before the engine was started
   };
 
   std::vector<NvmlProcess> read(Nvml::Device device) const {

@@ -36,7 +36,7 @@ std::optional<std::vector<ProcessInfo>> running(RunningCall* ask, Nvml::Device d
   unsigned int count = 0;
   const int answer = ask(device, &count, nullptr);
   if (answer != kSuccess && answer != kInsufficientSize) return std::nullopt;
-  // Some may start between the two calls.
+  // More may start between the two calls.
   count = std::min(count + 16, kMostProcesses);
   std::vector<ProcessInfo> out(count);
   if (ask(device, &count, out.data()) != kSuccess) return std::nullopt;
@@ -44,7 +44,7 @@ std::optional<std::vector<ProcessInfo>> running(RunningCall* ask, Nvml::Device d
   return out;
 }
 
-// Whether the library has the call, and it succeeds.
+// Whether the library has the call and it succeeds.
 template <class... Arguments>
 bool call(const Library& library, const char* name, Arguments... arguments) {
   const auto function = library.find<int(Arguments...)>(name);
@@ -77,7 +77,7 @@ std::vector<Nvml::Device> Nvml::cards() const {
   std::vector<Device> out;
   unsigned int number = 0;
   if (!is_open_ || !call(library_, "nvmlDeviceGetCount_v2", &number)) return out;
-  // A GPU that cannot be queried keeps its number, because programs number the GPUs.
+  // A GPU that cannot be queried keeps its number, because programs number all GPUs.
   for (unsigned int i = 0; i < std::min(number, kMostCards); ++i) {
     Device device = nullptr;
     out.push_back(call(library_, "nvmlDeviceGetHandleByIndex_v2", i, &device) ? device : nullptr);
@@ -124,7 +124,7 @@ std::string Nvml::uuid(Device device) const {
 }
 
 std::optional<NvmlMemory> Nvml::memory(Device device) const {
-  // The newer call separates the driver's memory from that of programs.
+  // The newer call separates the driver's memory from the programs' memory.
   Memory2 detailed{};
   detailed.version = kMemory2Version;
   if (call(library_, "nvmlDeviceGetMemoryInfo_v2", device, &detailed))
@@ -157,7 +157,7 @@ namespace {
 class NvidiaView : public GpuView {
  public:
   NvidiaView(const std::string& library, const std::string& uuid, const std::string& pci) : nvml_(library) {
-    // A slice has its GPU's address: for that address the library reports all slices, or refuses.
+    // A slice has its GPU's PCI address. For that address, the library reports all slices or refuses.
     for (const char* kind : {"GPU-", "MIG-"})
       if (device_ == nullptr && !uuid.empty()) device_ = nvml_.of_uuid(kind + uuid);
     if (device_ == nullptr) device_ = nvml_.of_pci(pci);

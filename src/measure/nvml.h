@@ -1,4 +1,4 @@
-// The part of NVIDIA's management library that is used here, as its C interface declares it. Its layout has not changed
+// The part of NVIDIA's management library that kvplan uses, as its C interface declares it. Its layout has not changed
 // since 2012. Newer calls are used if they exist.
 #pragma once
 
@@ -47,7 +47,7 @@ class Nvml {
   std::optional<bool> is_cut(Device card) const;
   std::optional<bool> corrects_errors(Device card) const;  // ECC
   std::optional<NvmlMemory> memory(Device device) const;
-  // Processes that compute on it, and with `graphics` also those that draw; nothing if unknown.
+  // Processes that compute on it, and with `graphics` also those that draw. Nothing if unknown.
   std::optional<std::vector<NvmlProcess>> processes(Device device, bool graphics = false) const;
 
  private:
@@ -55,14 +55,14 @@ class Nvml {
   bool is_open_ = false;
 };
 
-// A GPU's memory as seen from outside of the programs on it: by NVIDIA's management library or AMD's sysfs. It shows
-// how much memory opening the GPU takes, and how much others use.
+// A GPU's memory as seen from outside the programs on it, by NVIDIA's management library or AMD's sysfs. It shows how
+// much memory opening the GPU takes, and how much others use.
 
 struct GpuMemoryView {
   Bytes total;
   Bytes used;  // by programs
   std::optional<std::uint64_t> processes;
-  std::optional<std::uint64_t> computing;  // those of them that compute
+  std::optional<std::uint64_t> computing;  // those that compute
   std::optional<Bytes> reserved;           // kept by the driver for itself
   std::vector<std::pair<std::int64_t, Bytes>>
       by_process;  // each under the PID outside of the container; 0 bytes: not known
@@ -80,8 +80,8 @@ class GpuView {
   virtual std::optional<bool> corrects_errors() const { return std::nullopt; }  // ECC
 };
 
-// The GPU or slice with a UUID, which the driver gives without a prefix; if that is "" or unknown, the GPU at a
-// PCI address ("0000:17:00.0"). Null if there is no such view.
+// Finds a GPU or slice by its UUID, which the driver gives without a prefix. If that is "" or unknown, finds the GPU by
+// its PCI address ("0000:17:00.0"). Null if there is none.
 std::unique_ptr<GpuView> nvidia_view(const std::string& library, const std::string& uuid, const std::string& pci);
 // `devices`: /sys/bus/pci/devices.
 std::unique_ptr<GpuView> amd_view(const std::string& devices, const std::string& pci);

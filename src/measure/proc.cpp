@@ -38,7 +38,7 @@ struct GroupFiles {
 constexpr GroupFiles kSecond{"/memory.max", "/memory.current", "inactive_file"};
 constexpr GroupFiles kFirst{"/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file"};
 
-// Applies the limits of a control group and of all groups above it: the smallest limit, and the smallest remainder.
+// Applies the limits of a control group and all groups above it: the smallest limit, and the smallest remainder.
 void apply_groups(const std::string& mount, std::string group, const GroupFiles& files, HostMemory& out) {
   for (;;) {
     const std::string folder = mount + (group == "/" ? "" : group);
@@ -79,7 +79,7 @@ HostMemory host_memory(const std::string& root) {
     if (("," + controllers + ",").find(",memory,") != std::string::npos)
       apply_groups(root + "/sys/fs/cgroup/memory", group, kFirst, out);
   }
-  // In a container its own group is the root of what is visible.
+  // In a container, its own group is the visible root.
   apply_groups(root + "/sys/fs/cgroup", "/", kSecond, out);
   rlimit space{};
   if (root.empty() && getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
@@ -128,7 +128,7 @@ std::vector<pid_t> process_tree(pid_t root, const std::string& proc) {
   add([&](const Process& process) { return process.pid == root; });
   for (std::size_t next = 0; next < out.size(); ++next)
     add([&, parent = out[next]](const Process& process) { return process.parent == parent; });
-  // A process that kvplan starts gets a new session.
+  // kvplan starts a process in a new session.
   if (root != getpid()) add([&](const Process& process) { return process.session == root; });
   return out;
 }

@@ -1,4 +1,4 @@
-// What the kernel reports in /proc and /sys: memory, processes.
+// What the kernel reports in /proc and /sys about memory and processes.
 #pragma once
 
 #include <sys/types.h>
@@ -25,14 +25,14 @@ HostMemory host_memory(const std::string& root = "");
 
 // A process and its descendants, by the kernel's /proc.
 
-// `root`, its descendants, and the processes of its session (an engine's workers may outlive their parent). Empty if
-// the process is gone. `proc`: a test's folder, else "/proc".
+// `root`, its descendants, and the processes of its session, because an engine's workers may outlive their parent.
+// Empty if the process is gone. `proc`: a test's folder, otherwise "/proc".
 std::vector<pid_t> process_tree(pid_t root, const std::string& proc = "/proc");
 
-// Resident bytes of all of them, including pages of files. Memory that was reserved and never touched is not resident.
+// Resident bytes of all of them, including pages of files. Memory that was reserved but never touched is not resident.
 Bytes resident_memory(const std::vector<pid_t>& processes, const std::string& proc = "/proc");
 
-// Files of /proc and /sys that hold one value. A file that cannot be read gives nothing: no caller depends on it.
+// Files of /proc and /sys that contain one value. If a file cannot be read there is no value.
 
 inline std::string first_line(const std::string& path) {
   std::string line;

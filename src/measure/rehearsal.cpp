@@ -20,7 +20,7 @@ Bytes sum_of(const std::vector<Bytes>& blocks) {
   return std::accumulate(blocks.begin(), blocks.end(), Bytes(0));
 }
 
-// The weights: PyTorch's segments if the engine loads with it, else one buffer.
+// The weights: PyTorch's segments if the engine loads with PyTorch, otherwise one buffer.
 Need weights_of(const ModelSpec& model, const Plan& plan, const GpuMemory& gpu) {
   Need out{"weights", *gpu.weights, {}};
   PlanCache cache(model);
@@ -34,7 +34,7 @@ Need weights_of(const ModelSpec& model, const Plan& plan, const GpuMemory& gpu) 
   return out;
 }
 
-// The cache: for the load, or the whole pool if the engine allocates its budget.
+// The cache: the load's, or the whole pool if the engine allocates its budget.
 Need cache_of(const ModelSpec& model, const Plan& plan, const GpuMemory& gpu, Bytes granularity) {
   const Bytes load = gpu.kv_cache.value_or(Bytes(0));
   const bool is_pool = plan.taken_at_start && plan.capacity;

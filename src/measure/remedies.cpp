@@ -44,7 +44,7 @@ constexpr RemedyRule kUsual[] = {
     {kPreempted, "@fewer_sequences; @smaller_cache_type; @larger_share; @more_ranks"},
 };
 
-// What helps if the GPU ran out of memory in this phase.
+// What helps if the GPU runs out of memory in this phase.
 constexpr std::pair<LogPhase, std::string_view> kOutOfMemoryIn[] = {
     {LogPhase::kUnknown, "@more_ranks; @smaller_weights; @smaller_share; @smaller_batch"},
     {LogPhase::kLoading, "@more_ranks; @smaller_weights"},
@@ -58,7 +58,7 @@ std::string count_text(double value) {
   return std::to_string(static_cast<std::uint64_t>(std::max(0.0, std::min(value, 1e15))));
 }
 
-// A fraction of a GPU in an option's form.
+// A fraction of a GPU, written as an option's value.
 std::string share_text(double share) {
   const auto percent = static_cast<int>(std::lround(share * 100));
   std::string out = std::to_string(percent % 100);
@@ -72,7 +72,7 @@ LogCure cure_of(std::string_view word) {
   return kOther;
 }
 
-// The row's text with the line's own values; nothing if a hole has none.
+// The row's text, with the line's values in its holes. Nothing if a value is missing.
 std::optional<std::string> filled(std::string_view text, const LogEvent& cause) {
   std::string out;
   while (!text.empty()) {
@@ -132,7 +132,7 @@ class Remedies {
       if (option.empty() ? other.cure == cure && other.option.empty() : other.option == option) return;
     out_.push_back({cure, std::string(option), std::move(value), figure, std::nullopt, std::move(effect)});
   }
-  // The same, if the engine has the option.
+  // Adds the option if the engine has it.
   void add_option(LogCure cure, std::string_view option, std::string value = "",
                   std::optional<double> figure = std::nullopt) {
     if (!option.empty()) add(cure, option, std::move(value), figure);
@@ -162,7 +162,7 @@ class Remedies {
     }
   }
 
-  // The remedies of a row.
+  // Adds the remedies of a row.
   void by_text(std::string_view text) {
     while (!text.empty()) {
       const std::size_t end = text.find("; ");
@@ -196,8 +196,8 @@ class Remedies {
     add(cure, option, *value, is_figure ? std::optional(figure) : std::nullopt);
   }
 
-  // From the engine's own rule, the rule of the engine that printed the line, or the usual one. Returns whether there
-  // is one.
+  // Takes the engine's own rule, or the rule of the engine that printed the line, or the usual one. Returns whether
+  // there is one.
   bool by_class(std::span<const RemedyRule> rules) {
     for (const RemedyRule& rule : rules)
       if (rule.cause == cause_.id) return by_text(rule.remedies), true;
@@ -209,7 +209,7 @@ class Remedies {
     return (printed != nullptr && printed != &program_ && by_class(printed->log->remedies)) || by_class(kUsual);
   }
 
-  // The remedy with the value that follows from the log.
+  // Adds the remedy with the value that follows from the log.
   void by_figures(LogCure cure) {
     const LogOptions& options = reading_.options;
     switch (cure) {
@@ -266,7 +266,7 @@ class Remedies {
            std::any_of(std::begin(kNarrow), std::end(kNarrow),
                        [&](std::string_view part) { return type.find(part) != std::string::npos; });
   }
-  // Half of a cache's bytes may still be more than what is left.
+  // Halving the cache's bytes may still need more than is left.
   bool may_halve_cache() const {
     return cause_.id != kCacheTooSmall || gib_of("needed") == 0 || gib_of("needed") / 2 <= gib_of("available");
   }
@@ -277,7 +277,7 @@ class Remedies {
     return std::max(0.0, total - gib_of("free") - std::max(gib_of("used"), gib_of("allocated")));
   }
 
-  // A larger fraction, if the GPU has the missing memory.
+  // Suggests a larger fraction, if the GPU has the missing memory.
   void larger_share() {
     if (runs_on_cpu(reading_)) {
       const double needed = cause_.id == kCacheTooSmall ? std::ceil(gib_of("needed")) : 0;
@@ -294,13 +294,13 @@ class Remedies {
     }
   }
 
-  // Nothing was left after the weights: SGLang's fraction must be larger than theirs.
+  // Nothing was left after the weights: SGLang's fraction must be larger than the weights' part.
   void share_above_weights() {
     const double after = seen("available_after_weights");
     const double weights = seen("weights");
     const double printed = number("least_share");
     const double least = printed > 0 ? printed : (after > 0 && weights > 0 ? weights / (after + weights) : 0);
-    // The given fraction was not enough, whatever the weights take.
+    // The fraction that was set is too small, whatever the weights take.
     const bool is_more = least > std::max(number("share"), reading_.options.memory_utilization.value_or(0));
     if (is_more && least < kMostOfACard)
       add_option(kLargerShare, options_.share, share_text(std::ceil(least * 100 + 1e-9) / 100), least);
@@ -308,8 +308,8 @@ class Remedies {
       add_option(kLargerShare, options_.share);
   }
 
-  // A fraction that is smaller by what is missing, so that the rest of the process gets it; or a fraction of what is
-  // free at the start.
+  // Suggests a fraction that is smaller by the missing memory, which then goes to the rest of the process; or a
+  // fraction of what is free at the start.
   void smaller_share() {
     if (cause_.id == kFreeMemoryShort) {
       const double share = gib_of("total") > 0 ? std::floor(gib_of("free") / gib_of("total") * 100) / 100 : 0;
@@ -325,7 +325,7 @@ class Remedies {
       add_option(kSmallerShare, options_.share, "", less);
   }
 
-  // Tokens that fit in the remaining cache: as printed, or else in blocks of 16 as vLLM counts.
+  // Tokens that fit in the remaining cache: as printed, otherwise in blocks of 16 as vLLM counts.
   double longest() const {
     if (const double printed = number("longest"); printed > 0) return printed;
     const double length = number("max_model_len") > 0 ? number("max_model_len")
@@ -338,7 +338,7 @@ class Remedies {
   }
 
   void out_of_memory() {
-    // The size of the warm-up is in another line, after PyTorch's with the figures.
+    // The size of the warm-up is in another line, after PyTorch's line with the figures.
     double sequences = number("sequences");
     for (const LogEvent& event : reading_.events)
       if (const LogValue* value = event.value("sequences"); event.id == kOutOfMemory && value != nullptr)
@@ -397,7 +397,7 @@ class Remedies {
       return add(kOther, std::string(options_.shared_slots) + " " + all, "", std::nullopt,
                  "a slot for each request, if memory allows");
     }
-    if (cause_.value("slots") != nullptr) {  // each slot has its own part of the cells until they share them
+    if (cause_.value("slots") != nullptr) {  // until the slots share the cells, each has a part of them
       if (room > number("slots")) add(kFewerSequences, options_.shared_slots, count_text(room), room);
       return by_figures(kSmallerCacheType);
     }
@@ -416,7 +416,7 @@ class Remedies {
     if (room >= 1) add(kFewerSequences, options_.sequences, count_text(room), room);
   }
 
-  // A failure without a row: what its line advises, then what its words suggest.
+  // For a failure without a row: what its line advises, then what its words suggest.
   void unknown() {
     const std::string text = lower(cause_.words + " " + cause_.frames);
     const LogValue* const reason = cause_.value("reason");
@@ -475,7 +475,7 @@ class Remedies {
 
 std::vector<LogRemedy> remedies_for(const LogReading& reading, std::string_view engine, const Diagnosis& diagnosis) {
   if (!diagnosis.cause) return {};
-  // If no line names an engine, a Python program is as likely as any other.
+  // If no line names an engine, assume a Python program.
   const LogProgram* program = log_program(engine);
   if (program == nullptr) program = log_program("");
   return Remedies(reading, *program, diagnosis).take();

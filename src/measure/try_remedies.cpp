@@ -1,5 +1,5 @@
-// Plans the remedies for a log: whether the engine starts with each, if the model is available and the log gives the
-// GPU's memory.
+// Plans the remedies for a log. If the model is available and the log gives the GPU's memory, each remedy says whether
+// the engine starts with it.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -78,7 +78,7 @@ static std::vector<std::string> values_for(LogCure cure, const Plan& plan) {
   return out;
 }
 
-// Whether the engine starts with the remedy or, if that is unknown, whether the plan fits.
+// Whether the engine starts with the remedy. If that is unknown, whether the plan fits.
 static bool fits(const ModelSpec& model, const Request& request) {
   try {
     const Plan plan = make_plan(model, request);
@@ -127,7 +127,7 @@ void try_remedies(const ModelSpec& model, const Request& base, const LogReading&
       break;
     }
   }
-  // Remedies that do not help are left out if another one does.
+  // If at least one remedy helps, the others are left out.
   std::vector<LogRemedy>& all = diagnosis.remedies;
   if (std::any_of(all.begin(), all.end(), [](const LogRemedy& one) { return one.fits.value_or(false); }))
     std::erase_if(all, [](const LogRemedy& one) { return !one.fits.value_or(true); });

@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kPeriod(50);
 constexpr double kTreePeriod = 0.5;      // seconds between two searches for its processes
-constexpr double kSteadyWithoutLog = 5;  // seconds without growth, if no line of the engine shows the start
+constexpr double kSteadyWithoutLog = 5;  // seconds without growth, if no log line reports the start
 constexpr double kBehind = 0.1;          // seconds between an event and the line that reports it
 constexpr std::size_t kMostCurve = 240;
 constexpr std::size_t kLongestPrinted = 16384;
@@ -64,7 +64,7 @@ class Steadiness {
   double since_ = 0;
 };
 
-// Whether the engine prints a line at the end of the stage.
+// Whether the engine prints a line when the stage ends.
 bool tells(std::string_view engine, StartStage stage) {
   for (const Engine& each : engines())
     if (engine.empty() || each.name == engine)
@@ -87,7 +87,7 @@ class Watch {
     }
     const Bytes memory = counter_.of(processes_);
     if (processes_.empty()) return;
-    // A printed line causes an additional sample; the curve takes one in each period.
+    // A printed line causes an extra sample, but the curve takes only one per period.
     if (now >= next_point_) {
       curve_.add({now, memory});
       next_point_ = now + std::chrono::duration<double>(kPeriod).count();
@@ -114,7 +114,7 @@ class Watch {
   }
 
   void end_stage(StartStage stage) {
-    // The last of several ranks ends the stage. A line of an earlier stage belongs to another model, a draft.
+    // The last rank ends the stage. A line of an earlier stage belongs to another model, a draft.
     if (!seen_.stages.empty() && seen_.stages.back().stage > stage) return;
     if (!seen_.stages.empty() && seen_.stages.back().stage == stage) {
       WatchedStage& same = seen_.stages.back();
@@ -123,7 +123,8 @@ class Watch {
       same.peak = std::max(same.peak, peak_of_stage_);
     } else {
       const Bytes before = seen_.stages.empty() ? Bytes(0) : seen_.stages.back().after;
-      // Loading begins with the line that ends the process's own stage, which may be printed and read a little late.
+      // Loading begins with the line that ends the process's own stage. That line may be printed and read a little
+      // late.
       const bool begins = stage == StartStage::kProcess && !recent_.empty();
       const Bytes after = begins ? std::min(recent_.front().memory, seen_.last) : seen_.last;
       seen_.stages.push_back({stage, seconds(), before, after, std::max(after, peak_of_stage_)});
@@ -131,7 +132,7 @@ class Watch {
     peak_of_stage_ = seen_.last;
   }
 
-  // The result, if watching ends now; nothing while it continues.
+  // The result if watching ends now; nothing while it continues.
   std::optional<WatchStatus> result(bool is_running) {
     if (!is_running) return WatchStatus::kDied;
     const bool is_settled = held_ >= options_.settles;
@@ -159,9 +160,9 @@ class Watch {
     seen_.curve = curve_.take();
     seen_.counter = counter_.describe();
     seen_.is_host = counter_.is_host();
-    // Memory that was taken after the last line belongs to the stage that this line ended.
+    // Memory taken after the last line belongs to the stage that this line ended.
     if (!seen_.stages.empty() && serves()) seen_.stages.back().after = seen_.last;
-    // An engine that prints nothing after its process started has loaded once its memory stops changing.
+    // If an engine prints nothing after its process started, it has loaded once its memory stops changing.
     if (seen_.status == WatchStatus::kSteady && !seen_.stages.empty() &&
         seen_.stages.back().stage == StartStage::kProcess && !tells(options_.engine, StartStage::kWeights))
       end_stage(StartStage::kWeights);
@@ -213,7 +214,7 @@ WatchedStart watch_start(const WatchOptions& options, MemoryCounter& counter) {
       throw Interrupted();
     }
     const bool is_running = engine ? engine->is_running() : !process_tree(options.pid).empty();
-    // A count taken after a line was printed includes what the line reports.
+    // A count taken after a line was printed includes what that line reports.
     const std::string printed = engine ? engine->read_output() : "";
     watch.sample([&] { return engine ? engine->processes() : process_tree(options.pid); });
     watch.read(printed);

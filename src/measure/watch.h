@@ -28,15 +28,14 @@ class MemoryCounter {
   virtual Bytes of(const std::vector<pid_t>& processes) = 0;
   virtual std::string describe() const = 0;
   virtual bool is_host() const { return false; }
-  // Sentences about doubts, such as other processes that started or ended. Empty if there are none.
+  // One sentence per doubt, such as another process that started or ended.
   virtual std::vector<std::string> disturbances() const { return {}; }
 };
 
 // Resident memory of the processes.
 std::unique_ptr<MemoryCounter> host_counter();
-// Memory on all NVIDIA GPUs: of each process where the library lists it, else the growth of the GPUs' own counters
-// (in a container the library lists the host's PIDs). Null if there is no library or no
-// GPU.
+// Memory on all NVIDIA GPUs: of each process if the library lists it, otherwise the growth of the GPUs' own counters
+// (in a container the library lists the host's PIDs). Null if there is no library or no GPU.
 std::unique_ptr<MemoryCounter> nvidia_counter(const std::string& library);
 
 struct WatchOptions {
@@ -61,7 +60,7 @@ struct WatchedStart {
 // Throws Error(kBadInput) if the command cannot be started or there is no such process; throws Interrupted.
 WatchedStart watch_start(const WatchOptions& options, MemoryCounter& counter);
 
-// The stage that ends when the engine prints this line; nothing for other lines.
+// The stage that ends when the engine prints this line. Nothing for other lines.
 std::optional<StartStage> stage_ended_by(std::string_view engine, std::string_view line);
 
 // Compares a watched start with its plan, stage by stage: fills the lines and the verdict from `plan`, `seen` and

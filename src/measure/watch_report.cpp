@@ -9,8 +9,7 @@ namespace kvplan {
 
 namespace {
 
-// Tolerance for the memory of processes, because a plan does not include what the interpreter and its libraries take
-// meanwhile.
+// Tolerance for the memory of processes. A plan does not include what the interpreter and its libraries take meanwhile.
 constexpr double kHostTolerance = 0.10;
 constexpr std::int64_t kHostLeast = 96 * static_cast<std::int64_t>(kMiB);
 // Tolerance for a GPU: the rounding of allocators.
@@ -25,7 +24,7 @@ struct PlannedRange {
   }
 };
 
-// The plan's figure for `wanted` on all GPUs, and in host memory too if processes are watched.
+// The plan's figure for `wanted` on all GPUs. If processes are watched, it includes host memory.
 template <class Wanted>
 PlannedRange planned(const WatchReport& report, const Wanted& wanted) {
   PlannedRange out;
@@ -50,8 +49,8 @@ std::optional<Bytes> logged(const WatchReport& report, std::initializer_list<std
   return Bytes(static_cast<std::uint64_t>(sum));
 }
 
-// The weights, including the packed copies of the embedding and the head that some engines make for a CPU's kernels,
-// even if both are one tensor.
+// The weights, with the packed copies of the embedding and the head that some engines make for CPU kernels, even if
+// both are one tensor.
 PlannedRange planned_weights(const WatchReport& report) {
   PlannedRange out = planned(report, [](const LedgerLine& line) { return line.part == Section::kWeights; });
   if (!report.seen.is_host || !engine_of(report.plan.request).loading.packs_embedding_on_cpu) return out;
@@ -106,7 +105,7 @@ void compare_start(WatchReport& report) {
   if (weights != nullptr && process != nullptr) {
     PlannedRange range = planned_weights(report);
     const std::optional<Bytes> printed = logged(report, {"weights"});
-    // For a mapped file, pages that were read count in addition to buffers made from them (CPU_REPACK).
+    // If a file is mapped, its pages that were read count in addition to the buffers made from them (CPU_REPACK).
     if (seen.is_host && printed) range.high = std::max(range.high, *printed);
     add(report, StartStage::kWeights, range, weights->grew(), printed, true);
   }
@@ -120,7 +119,7 @@ void compare_start(WatchReport& report) {
     add(report, StartStage::kCache, planned_cache(report),
         signed_difference(seen.last.count(), last_before_cache->after.count()),
         logged(report, {"kv_buffer", "kv_budget", "kv_bytes"}), false);
-  // After the process's own memory: all parts of the plan except the context, which belongs to the process.
+  // From the end of the process's own stage on, all parts count except the context, which belongs to the process.
   if (process == nullptr && seen.is_host) return;
   PlannedRange all = planned(report, [&](const LedgerLine& line) {
     return line.part != Section::kKvCache && (!seen.is_host || line.part != Section::kRuntime);
