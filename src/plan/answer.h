@@ -1,5 +1,5 @@
-// The whole reply to a question, as data: everything that a report or a program needs from a plan. Reports compute
-// nothing themselves. Unless stated otherwise, bytes are for the request as it is, and tokens are of one sequence.
+// A complete answer as data: everything that a report or a program needs of a plan. Reports compute nothing themselves.
+// Unless stated otherwise, bytes are for the whole request, and tokens are of one sequence.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ std::string options_text(const OptionValues& options, std::string_view spelling 
 // "TP 8, PP 2"; "1 GPU".
 std::string layout_name(const Parallel& parallel);
 
-// A part next to the decoder that has no cache.
+// A part next to the decoder, without a cache.
 struct TowerFacts {
   TowerKind what = TowerKind::kVision;
   std::string model_type;
@@ -50,7 +50,7 @@ struct ModelFacts {
   std::string name;                      // last part of the source: "llama-3.1-8b"
   std::string model_type, architecture;  // empty if the config names none
   std::string family;                    // the rule that reads its layers
-  std::string_view checked;              // the evidence for its numbers; empty: none
+  std::string_view checked;              // the evidence for its numbers; empty if there is none
   Dtype dtype = Dtype::kBfloat16;
   std::uint64_t num_layers = 0, hidden_size = 0;
   Tokens max_model_len;  // 0 if the config names none
@@ -103,7 +103,7 @@ struct CacheCurve {
 // Numbers of sequences, each with the longest context that fits.
 using ContextsBySequences = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
-// If the user named no engine: the verdict of one engine that runs on the GPU, for the same request.
+// The verdict of one engine that runs on the GPU, for the same request. Shown if the user named no engine.
 struct EngineVerdict {
   std::string engine, engine_version;
   VerdictReport verdict;
@@ -112,14 +112,14 @@ struct EngineVerdict {
   std::string error;  // why the engine refuses; if set, everything else is empty
 };
 
-// What only `explain` shows.
+// Shown only by `explain`.
 struct Explanation {
   std::vector<LayerFacts> draft_layers;  // at the draft's own types
   std::vector<ConfigFact> draft_config;
   std::uint64_t prefill_chunk = 0;  // tokens that pass through the layers at once
   std::uint64_t num_heads = 0;      // the largest of any layer
   double attention_flops = 0;       // operations for one token that attends to all tokens before it
-  // Bytes of a token if every layer had a key and a value for every head (MHA); 0: some attention has no such form.
+  // Bytes of a token if every layer had a key and a value for every head (MHA); 0 if some attention has no such form.
   Elements multi_head;
 };
 
@@ -137,7 +137,7 @@ struct Plan {
   std::string weights_dtype;
   std::string_view weights_loss;  // approximate loss of quality, as published for the type; empty: not published
 
-  std::optional<Bytes> card;            // memory of one GPU: as requested, calibrated, or in the catalogue
+  std::optional<Bytes> card;            // memory of one GPU: as requested, calibrated, or from the catalogue
   std::optional<double> usable_share;   // the part of it that the engine may use
   std::optional<Bytes> taken_at_start;  // on the fullest GPU, for an engine that allocates its cache at the start
 
@@ -156,8 +156,7 @@ struct Plan {
   std::vector<AppliedFigure> calibrated;   // estimates that a calibration replaced
   std::optional<Measurement> measurement;  // set by --measure
   std::vector<Note> notes;
-  OptionValues
-      command;  // the command that plans this again: "kvplan" with the model and options; empty: there was none
+  OptionValues command;  // the command that plans this again: "kvplan", the model and options; empty without one
 
   // Added by complete(), for a plan that is shown (plan/questions.h).
   CacheCurve contexts;  // doubling from 4,096
@@ -176,15 +175,15 @@ struct Plan {
   Request as_asked() const;  // the same, with a new search for the layout if one was searched
 };
 
-// One of several plans, with the options in which its request differs from the original one.
+// One of several plans, with the options that make its request differ from the original one.
 struct Answer {
-  std::string name;                                          // "longest_context", "fp8 x fp8_e4m3"
+  std::string name;                                          // option and value
   std::vector<std::pair<std::string, std::string>> changes;  // option and value
   Template note;                                             // one sentence; may be empty
   bool other_checkpoint = false;                    // the engine cannot make its weights from the model's while loading
   std::vector<std::string> stored;                  // models in local stores that have these weights
   std::optional<std::uint64_t> longest, most_seqs;  // of a layout: the longest context and the most sequences
-  std::optional<std::uint64_t> copies;  // --users: the number of users of the layout, each with a separate server
+  std::optional<std::uint64_t> copies;              // --users: how many copies of the layout, each a separate server
   Plan plan;
 };
 
@@ -195,18 +194,18 @@ struct UsersAnswer {
   std::optional<double> price;  // price of these GPUs per hour
 };
 
-// The answers of compare and fit.
+// The answers of `compare` or `fit`.
 struct Answers {
   Plan asked;  // the plan of the original request
   std::vector<Answer> rows;
   std::vector<Template> sentences;  // "KV to fp8_e4m3: +61k tokens"
-  Template buys_most;               // the change that gains most context; empty for none
+  Template buys_most;               // the change that gains the most context; empty if none does
   ContextsBySequences contexts_by_sequences;
   std::optional<UsersAnswer> users;
   std::vector<Note> notes;
 };
 
-// One of several models (or engines): its plan, or why there is none.
+// One of several models or engines: its plan, or why there is no plan.
 struct FleetEntry {
   std::string source;
   std::string engine;   // as given to --engine
@@ -216,8 +215,8 @@ struct FleetEntry {
   Exit exit = Exit::kAnswered;
 };
 
-// What an engine keeps on a GPU while it sleeps: everything except its weights, which move to main memory, and its
-// cache.
+// What an engine keeps on a GPU while it sleeps: everything except its cache and its weights, which move to main
+// memory.
 Bytes kept_asleep(const Plan& plan);
 
 // Several models that share a GPU, each in its own engine.
@@ -240,7 +239,7 @@ struct FitEntry {
   Exit exit = Exit::kAnswered;
 };
 
-// One model, engine and weight type on one GPU: figures of one plan.
+// One model, engine and weight type on one GPU: the figures of its plan.
 struct GridCell {
   std::uint64_t max_model_len = 0;  // the tokens that it was planned with
   VerdictReport verdict;
@@ -287,13 +286,13 @@ struct MemoryChange {
   std::int64_t difference() const { return signed_difference(after, before); }
 };
 
-// A change of what fits on the GPU; nothing if one of the plans does not have the figure.
+// A changed capacity of the GPU. A value is absent if its plan does not have the figure.
 struct CapacityChange {
   std::string what;  // "tokens", "max_model_len", "max_num_seqs"
   std::optional<std::uint64_t> before, after;
 };
 
-// --fail-over SIZE or PERCENT%: whether the total grew by more.
+// --fail-over SIZE or PERCENT%: whether the total grew by more than that.
 struct GrowthLimit {
   std::optional<Bytes> bytes;
   std::optional<double> percent;
@@ -329,7 +328,7 @@ struct LogLine {
   bool is_outside() const;    // an estimate whose range does not contain the log's figure
 };
 
-// A log's figures for one GPU's memory without the cache, with the plan's: weights, activations, runtime.
+// One part of a GPU's memory without the cache (weights, activations, runtime): the log's figure and the plan's.
 struct LogPart {
   std::string what;  // "weights", "activation", "non_torch", "cuda_graphs"
   Section part = Section::kWeights;
@@ -342,7 +341,7 @@ struct LogTotal {
 
 // How the start in a log went.
 enum class LogVerdict : std::uint8_t {
-  kStarted,  // there is no plan to compare it with, or no exact figure in the log
+  kStarted,  // without a plan, or without an exact figure in the log
   kAsPlanned,
   kLessRoom,  // the cache is smaller than planned
   kMoreRoom,
@@ -364,7 +363,7 @@ struct LogRemedy {
   std::string effect = {};       // the words of a table's row; "" for the usual ones
 };
 
-// Why an engine did not start, or what keeps it from serving, in figures from the log.
+// Why an engine did not start, or what keeps it from serving. Figures are from the log.
 struct Diagnosis {
   LogVerdict verdict = LogVerdict::kCannotTell;
   LogPhase phase = LogPhase::kUnknown;
@@ -397,7 +396,7 @@ struct LogCheck {
   std::vector<std::string> remarks;
 };
 
-// A part of a plan, with what was measured of it.
+// A part of a plan, and what was measured of it.
 struct WatchedLine {
   StartStage stage = StartStage::kWeights;
   bool is_whole = false;        // the sum of all stages after the process itself
@@ -422,11 +421,10 @@ struct EngineRow {
   std::string_view engine, release, evidence;
 };
 
-// A behaviour of an engine from one release on, or until before another. Empty: since the first known release, or
-// still.
+// A behaviour of an engine from one release until before another. Empty: from the first known release, or until today.
 struct EngineRule {
   std::string_view engine;
-  std::string since, until, value;  // the value; empty if the rule is on or off
+  std::string since, until, value;  // the value; empty if the rule is just on or off
   std::string_view rule, evidence;
   std::string_view checked;  // "executed": the engine's code was run before and after the change; else "read"
 };

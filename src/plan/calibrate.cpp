@@ -38,12 +38,12 @@ static bool of_card(std::string_view name) {
   return name == kContextFigure || name == kUsableFigure || name == kBandwidthFigure;
 }
 
-// Whether the record is for the request's GPU: `ours` in the catalogue, or a GPU with exactly that name.
+// Whether the record is for the request's GPU: `ours` in the catalogue, or a GPU with exactly the same name.
 static bool same_card(const CalibrationRecord& record, const GpuCatalogue& known, std::string_view card,
                       const Gpu* ours) {
   if (folded(record.device) == folded(card)) return true;
   if (ours == nullptr || known.find(record.device) != ours) return false;
-  // One name may be sold with two memory sizes.
+  // The same name may be sold with two memory sizes.
   if (record.memory == Bytes(0)) return true;
   const double ratio = static_cast<double>(record.memory.count()) / static_cast<double>(ours->budget().count());
   return ratio > 0.95 && ratio < 1.05;
@@ -164,8 +164,7 @@ void calibrate(const EngineInput& input, std::vector<LedgerLine>& lines, std::ve
                     first->id,
                     Basis::kCalibrated};
     if (name == kContextFigure) {
-      // Only the bare context was measured. What an engine's kernels and cuBLAS load is in the same line: on an H200
-      // 168 to 180 MiB under PyTorch, most of it local memory of its threads.
+      // Only the bare context was measured. The same line has what an engine's kernels and cuBLAS load.
       constexpr Bytes kLibraries(160 * kMiB);
       line.what = first->what;
       line.bytes = std::max(line.bytes + kLibraries, first->bytes);
@@ -227,7 +226,7 @@ void calibrate_capacity(const Pieces& pieces, const Load& load, Capacity& capaci
   const auto block = find_figure(pieces.input.request, kBlockFigure, subject);
   const auto request = find_figure(pieces.input.request, kRequestFigure, subject);
   if (!block || !request || block->figure.mean_bytes() == Bytes(0)) return;
-  // The tokens that its log prints are for this many sequences of full length.
+  // The log prints the tokens of this many sequences of full length.
   const auto sequences_in = [&](Bytes budget) {
     return static_cast<double>(budget.count() / block->figure.mean_bytes().count()) / request->figure.mean;
   };

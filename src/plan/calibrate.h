@@ -1,4 +1,4 @@
-// Replaces a plan's estimates by a calibration's figures, if GPU and engine match.
+// Replaces a plan's estimates with a calibration's figures, if GPU and engine match.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,12 @@ namespace kvplan {
 
 struct Pieces;  // plan/ledger.h
 
-// The model and the options that activations and graphs depend on, as a record's `model` has them.
+// The model and its options that affect activations and graphs, as a record's `model` has them.
 std::string calibration_subject(const EngineInput& input);
-// The layout, on which the memory of a process outside its tensors depends.
+// The layout, which affects the memory of a process outside its tensors.
 std::string calibration_layout(const Request& request);
 
-// Figures that kvplan verify gets from the engine's code, in addition to those of kvplan/calibration.h.
+// Figures that `kvplan verify` gets from the engine's code, in addition to those in kvplan/calibration.h.
 constexpr std::string_view kWeightsFigure = "weights_bytes";   // of a rank, before repacking
 constexpr std::string_view kBlockFigure = "block_bytes";       // of a block, in all layers of a rank
 constexpr std::string_view kRequestFigure = "request_blocks";  // of a sequence of the longest context
@@ -36,11 +36,11 @@ void calibrate_capacity(const Pieces& pieces, const Load& load, Capacity& capaci
                         std::vector<AppliedFigure>& applied);
 void calibrate_sizes(const Pieces& pieces, Plan& plan);
 
-// The figure for the request's GPU. Figures of a GPU need only the GPU to match; those of an engine also its name
-// and release; those of a model also its subject. Nothing if no record matches or no GPU is named.
+// The figure for the request's GPU; nothing if no record matches or no GPU is named. A GPU's figures only need the same
+// GPU. An engine's figures also need its name and release, and a model's figures its subject.
 std::optional<AppliedFigure> find_figure(const Request& request, std::string_view name, std::string_view subject = "");
-// The memory of the GPU that a program sees, and the bytes per second that the GPU reads and writes (for a bound of the
-// decode speed).
+// The GPU memory that a program sees, and the bytes per second that the GPU reads and writes (a bound of the decode
+// speed).
 std::optional<Bytes> calibrated_memory(const Request& request);
 std::optional<Figure> calibrated_bandwidth(const Request& request);
 

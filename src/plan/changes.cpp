@@ -82,7 +82,7 @@ std::vector<Change> type_changes(const Request& request, const Plan& asked, bool
 }
 
 std::optional<Change> on_more_cards(PlanCache& cache, const Request& request, std::uint64_t count) {
-  if (!request.card.mixed.empty()) return std::nullopt;  // nobody said which GPUs would be added
+  if (!request.card.mixed.empty()) return std::nullopt;  // the user did not say which GPUs would be added
   // With unified memory another GPU is another machine, and kvplan does not plan two machines here.
   if (request.card.is_unified() && request.card.count == 1 && !request.parallel.given) return std::nullopt;
   Request more = request;

@@ -15,8 +15,7 @@ static void add_unique(std::vector<std::string>& list, std::string_view word) {
   if (std::find(list.begin(), list.end(), word) == list.end()) list.emplace_back(word);
 }
 
-// Whether both names mean one type: "f16" is another name of float16. The second function is how often 16 bit is
-// halved: 0 for 16 and more, 1 for 8, 2 for 4.
+// How often 16 bit is halved: 0 for 16 bit and more, 1 for 8, 2 for 4.
 static double halvings(double bits) {
   return bits > 0 && bits < 16 ? std::log2(16 / bits) : 0;
 }
@@ -26,8 +25,8 @@ static double bits_of(Dtype type) {
   return bytes_per_element(info(type).key, kUsualHead) * 8;
 }
 
-// A rough order of the quality that a combination may cost: each halving of the weights or of the cache quadruples it.
-// The checkpoint's own types cost nothing.
+// A rough order of quality: each halving of the weights or of the cache counts four times as much. The checkpoint's own
+// types count nothing.
 static double loss_of(const Answer& answer, const Plan& asked) {
   const auto lost = [](double halved) { return halved > 0 ? std::exp2(2 * halved) : 0; };
   double out = 0;
@@ -46,7 +45,7 @@ static std::string bare(std::string_view text) {
   return out;
 }
 
-// Whether a stored model's name says that it is `model` in weights of that type: "qwen3-32b" in "Qwen/Qwen3-32B-AWQ".
+// Whether a stored model's name shows that it is `model` in that weight type: "qwen3-32b" in "Qwen/Qwen3-32B-AWQ".
 static bool has_weights(std::string_view stored, std::string_view model, std::string_view weights) {
   const WeightType* type = find_weight_type(weights);
   const std::string there = bare(stored);
@@ -78,7 +77,7 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
     for (const std::string_view word : split(engine.kv_choices)) add_unique(kvs, word);
 
   std::vector<std::string> refused_types;
-  std::string refused_weight;  // the last weight type that is refused whatever the KV type: each one's own KV is first
+  std::string refused_weight;  // the last weight type that is refused with any KV type: its own KV type comes first
   for (std::size_t w = 0; w < weights.size(); ++w) {
     const std::string weight = weights[w];
     for (const std::string& kv : kvs) {
@@ -108,8 +107,7 @@ Answers compare_types(const ModelSpec& model, const Request& request, const Type
         take_as_misfit(error);
         continue;  // the engine or the model has no such type
       }
-      // What the engine refuses because of its types is not offered. If it refuses for another reason, only the
-      // requested plan says so.
+      // Types that the engine refuses are left out. If it refuses for another reason, only the requested plan says so.
       const std::optional<Refusal>& refused = answer.plan.verdict.refusal;
       if (refused && !answer.changes.empty() && !out.asked.verdict.refusal) {
         const bool is_weight = kv == own_kv || refused_weight == weight;

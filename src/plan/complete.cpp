@@ -13,7 +13,7 @@
 
 namespace kvplan {
 
-// The bytes that `layout` reserves for growing contexts.
+// The bytes that `layout` reserves, for longer and longer contexts.
 static CacheCurve curve_of(const CacheLayout& layout, const CacheTypes& types, const Load& load,
                            const std::vector<std::uint64_t>& tokens) {
   CacheCurve out{cache_types_name(types), tokens, {}};
@@ -81,7 +81,7 @@ static ContextsBySequences contexts_by_sequences(const ModelSpec& model, const P
   return out;
 }
 
-// Every engine that runs on the GPU, except those that wrap another one: the numbers are that one's.
+// Every engine that runs on the GPU, except those that wrap another engine: they have the same numbers.
 static std::vector<EngineVerdict> engine_verdicts(const ModelSpec& model, const Request& request) {
   std::vector<EngineVerdict> out;
   for (const Engine& engine : engines()) {
@@ -136,7 +136,8 @@ static Explanation explanation_of(const ModelSpec& model, const EngineInput& inp
   return out;
 }
 
-// If lengths vary, a pool shared by llama.cpp's slots fits the given lengths, and each of them may exceed the mean.
+// If lengths vary, llama.cpp's slots can share a pool that fits the given lengths, and each of them may exceed the
+// mean.
 static void suggest_pool(PlanCache& cache, Plan& plan) {
   const Request own = plan.as_asked();
   const Engine& engine = engine_of(own);
@@ -177,7 +178,7 @@ void suggest(const ModelSpec& model, Plan& plan) {
 
 void compare_releases(const ModelSpec& model, Plan& plan) {
   constexpr double kWorthTelling = 0.02;
-  constexpr std::size_t kMostRules = 4096;  // for a hostile config, every release costs as much time as the plan
+  constexpr std::size_t kMostRules = 4096;  // for a hostile config every release takes as long as the plan
   if (!plan.request.engine_version.empty() || model.quantization.rules.size() > kMostRules) return;
   const Engine& engine = engine_of(plan.request);
   const Bytes newest = plan.fullest().total;
@@ -189,7 +190,7 @@ void compare_releases(const ModelSpec& model, Plan& plan) {
     request.engine_version = release;
     try {
       const Plan older = make_plan(model, request);
-      // The engine lacks the model, or something else that was requested.
+      // The older release lacks the model or something else in the request.
       if (older.verdict.refusal && !plan.verdict.refusal) continue;
       least = std::min(least, older.fullest().total);
       most = std::max(most, older.fullest().total);
@@ -210,7 +211,7 @@ void compare_releases(const ModelSpec& model, Plan& plan) {
 }
 
 void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan) {
-  if (wanted.launch && plan.verdict.needs_fewer_seqs) {  // a command that starts
+  if (wanted.launch && plan.verdict.needs_fewer_seqs) {  // suggest a command that starts
     PlanCache cache(model);
     Request fewer = plan.as_asked();
     fewer.max_num_seqs = plan.verdict.largest_seqs_cap;

@@ -20,7 +20,7 @@ static Values values_of(const Pairs& pairs) {
   return out;
 }
 
-// At most 100 characters of a value, from shortly before the place where it differs from the other value.
+// At most 100 characters of a value, from shortly before the first difference.
 static std::string shown(std::string_view value, std::string_view other) {
   constexpr std::size_t kLongest = 100;
   constexpr std::size_t kBefore = 20;
@@ -48,7 +48,7 @@ static void compare(const Pairs& before, const Pairs& after, std::string_view wh
     if (!was.contains(key)) add(key, "", value);
 }
 
-// Removes from `some` what only one of the two releases writes about a request, because the user did not ask for it.
+// Removes from `some` what only one of the two releases writes about a request: the user did not ask for it.
 static void keep_shared(Pairs& some, const Values& others) {
   std::erase_if(some, [&](const auto& pair) { return !others.contains(pair.first); });
 }

@@ -25,7 +25,7 @@ Doubts doubts_of(const EngineInput& input) {
   Doubts out;
   const Engine& engine = engine_of(input.request);
   if (const std::vector<std::string>& options = input.request.command.unmodelled; !options.empty())
-    // A rate of requests only determines how many run at once together with the speed of one.
+    // Without the speed of one request, a rate of requests does not show how many run at once.
     out.no_verdict =
         options.front() == "--tokens-per-second"
             ? Template(

@@ -13,7 +13,7 @@ static std::uint64_t state_groups(const Mixer& mixer) {
   return linear != nullptr ? linear->num_key_heads : 0;
 }
 
-// Rules are long lists that only the weights need.
+// The rules are long lists, and only the weights need them.
 static QuantDeclaration without_rules(const QuantDeclaration& declared) {
   QuantDeclaration out;
   out.dialect = declared.dialect;
@@ -56,8 +56,7 @@ static void fill_model(const ModelSpec& model, EngineInput& input) {
   shape.declared_state_dtype = model.declared_state_dtype;
   shape.tags_kv_by_word = model.tags_kv_by_word;
   input.caches.reserve(model.layers.size());
-  std::vector<std::pair<const Mixer*, std::size_t>>
-      seen;  // layers whose terms are known, because most layers are equal
+  std::vector<std::pair<const Mixer*, std::size_t>> seen;  // layers with known terms: most layers are equal
   for (std::uint64_t i = 0; i < model.layers.size(); ++i) {
     for (const Mixer& mixer : model.layers[i].mixers) {
       const auto same =
@@ -76,7 +75,7 @@ static void fill_model(const ModelSpec& model, EngineInput& input) {
       cache.kind = kind_info(mixer).name;
       cache.compact = cache_terms(mixer, Form::kCompact);
       cache.expanded = cache_terms(mixer, Form::kExpanded);
-      if (cache.expanded == cache.compact) cache.expanded = cache.compact;  // the two share one list
+      if (cache.expanded == cache.compact) cache.expanded = cache.compact;  // share one list
     }
   }
   for (const TowerModel& side : model.towers) {

@@ -136,7 +136,8 @@ static void add_files(const std::vector<AdapterFile>& adapters, LoraStorage stor
   }
 }
 
-// vLLM and llama.cpp refuse an adapter with an unknown module. PEFT refuses one if no module matches.
+// An adapter may have modules that the model lacks. vLLM and llama.cpp refuse any such module, PEFT refuses if no
+// module matches.
 static void note_strangers(const ModelSpec& model, const std::vector<AdapterFile>& adapters, std::vector<Note>& notes) {
   if (model.tensors.empty()) return;
   for (const AdapterFile& adapter : adapters) {
@@ -169,7 +170,7 @@ static void add_lora(const ModelSpec& model, const EngineInput& input, ExtraLine
   add_slots(model, input, engine.extras.lora_slots(question_of(model, adapters), request, notes), out, notes);
 }
 
-// The names of the engines for which `has` is true, without the logical one.
+// The names of the engines for which `has` is true, except the logical one.
 template <class Has>
 static std::string engines_with(const Has& has) {
   std::string out;
@@ -178,7 +179,7 @@ static std::string engines_with(const Has& has) {
   return out;
 }
 
-// All weights of a draft on a rank as one line.
+// All weights of a draft on a rank, as one line.
 static LedgerLine one_line_of(const std::vector<LedgerLine>& lines, const ModelSpec& draft, const Template& what) {
   LedgerLine out{Section::kWeights, what, Bytes(0), Bytes(0), Bytes(0), {}, draft.source, LineId::kDraftWeights};
   for (const LedgerLine& line : lines) {
@@ -219,7 +220,7 @@ static void note_mismatch(const ModelSpec& model, const EngineInput& input, std:
     warn(notes, "draft_width",
          {"the head reads hidden states of {head} and the model has {model}: it belongs to another model",
           {{"head", width}, {"model", model.hidden_size}}});
-  // A draft head may have a smaller vocabulary than the model, but its token ids are those of the model.
+  // A draft head may have a smaller vocabulary, but it uses the model's token ids.
   const std::uint64_t words = head.target_vocab_size > 0 ? head.target_vocab_size : draft.vocab_size;
   if (model.vocab_size > 0 && words > 0 && words != model.vocab_size)
     warn(notes, "draft_vocabulary",
@@ -242,14 +243,13 @@ static void add_draft(const ModelSpec& model, const EngineInput& input, ExtraLin
     return;
   }
   const Template what("{draft}: weights", {{"draft", draft_name(*input.draft_method)}});
-  // On every rank, split like the model, or as a whole on the last stage.
+  // Either every rank has a part, as of the model, or the last stage has all of it.
   const std::size_t first = out.stages.size() - std::min(out.stages.size(), weights.lines.size());
   for (std::size_t i = 0; i < weights.lines.size() && first + i < out.stages.size(); ++i)
     if (!weights.lines[i].empty()) out.stages[first + i].push_back(one_line_of(weights.lines[i], *draft, what));
 }
 
-// llama.cpp warms up its image encoder with one image: of the fixed size, or 1472 x 1472 if the encoder supports any
-// size.
+// llama.cpp warms up its image encoder with one image: of the fixed size, or 1472 x 1472 if any size is allowed.
 static void add_projector(const Request& request, ExtraLines& out) {
   const std::optional<ProjectorFile>& file = request.extras.projector;
   if (!file || out.stages.empty()) return;

@@ -43,7 +43,7 @@ static LayerFacts facts_of(const LayerGroup& group, const CacheTypes& types, con
   return out;
 }
 
-// A config.json has the name of its folder, other files theirs without the ending.
+// A config.json is named after its folder. Other files have their own name without the ending.
 std::string name_of(std::string_view source) {
   if (source == "-") return "standard input";
   if (source == "." || source == "./config.json" || source.ends_with("..")) {  // the name of the current folder
@@ -60,7 +60,7 @@ std::string name_of(std::string_view source) {
   for (const std::string_view file : {"/config.json", "/params.json", "/"})
     if (source.ends_with(file)) source.remove_suffix(file.size());
   if (is_in_store(source)) source.remove_prefix(source.find(':') + 1);
-  // "qwen3:8b" is a name with its tag, "org/name-GGUF:file.gguf" a file.
+  // "qwen3:8b" is a name and its tag, "org/name-GGUF:file.gguf" a file.
   const std::string_view marks = source.ends_with(".gguf") && source.find('/') != std::string_view::npos ? "/:" : "/";
   if (const auto slash = source.find_last_of(marks); slash != std::string_view::npos && slash + 1 < source.size())
     source.remove_prefix(slash + 1);

@@ -17,8 +17,8 @@ static std::string short_count(std::uint64_t n) {
   return std::to_string(n);
 }
 
-// The plan of `changed`, with the options that lead to it from the user's own command. Its verdict does not keep the
-// usual reserve, which is only for the search, so the command gets the same verdict.
+// The plan of `changed`, with the options that turn the user's own command into it. Its verdict keeps no reserve, so
+// the command gets the same verdict. Only the search keeps one.
 static Answer answer_of(PlanCache& cache, const Request& own, Request changed, std::string name, OptionValues changes) {
   changed.limits.reserve = own.limits.reserve;
   const OptionValues layout = layout_options(own, changed);
@@ -32,13 +32,13 @@ static Answer answer_of(PlanCache& cache, const Request& own, Request changed, s
   return out;
 }
 
-// `own` has the engine's placement. Changes are judged by `unplaced`, which has everything on the GPUs.
+// `own` has the engine's placement. Changes are compared with `unplaced`, which has everything on the GPUs.
 static void add_longest_and_most(PlanCache& cache, const Request& own, const Request& unplaced,
                                  const std::vector<LayoutFigures>& layouts, Answers& out) {
-  // If any number fits, the answer is planned for the request.
+  // If any number fits, the request's own number is planned.
   const auto shown = [](std::uint64_t n, std::uint64_t asked) { return n >= kAnyCount ? asked : n; };
   const std::uint64_t asked_tokens = out.asked.load.max_model_len.count();
-  // What fits keeps no reserve.
+  // The longest context and the most sequences keep no reserve.
   Request free = own;
   OptionValues freed;
   if (free.limits.reserve) {
@@ -83,8 +83,8 @@ static void add_longest_and_most(PlanCache& cache, const Request& own, const Req
     out.contexts_by_sequences.emplace_back(seqs, held->longest);
   }
 
-  // The single change that gains most context in the same layout. Twice the GPUs is reported separately, because it is
-  // not a setting.
+  // The single change that gains the most context in the same layout. Doubling the GPUs is not a setting, so it is
+  // reported separately.
   std::uint64_t best_gain = 0;
   Request bare = request;
   bare.llama_cpp = unplaced.llama_cpp;
@@ -113,7 +113,7 @@ static void add_longest_and_most(PlanCache& cache, const Request& own, const Req
   if (best_gain > 0) out.sentences.push_back(Template("best single change: ") + out.buys_most);
 }
 
-// Layouts of the GPUs at hand and of the fewest GPUs that hold the request, best first.
+// Adds the layouts of the GPUs at hand and of the fewest GPUs that fit the request, best first.
 static void add_layouts(PlanCache& cache, const Request& own, const std::vector<LayoutFigures>& at_hand, Answers& out) {
   if (own.card.is_unified() && own.parallel.gpus() == 1 && own.card.count == 1) return;
   const std::uint64_t at_least = fewest_cards(out.asked);
@@ -148,7 +148,7 @@ static void add_layouts(PlanCache& cache, const Request& own, const std::vector<
       if (!fits(cache, with_reserve(layout))) continue;
       any = true;
       add(layout);
-      if (fits_here) break;  // fewer GPUs than there are: the best layout will do
+      if (fits_here) break;  // with fewer GPUs than at hand the best layout is enough
     }
     if (!any) continue;
     const Request& first = out.rows.back().plan.request;
@@ -167,7 +167,7 @@ static void add_layouts(PlanCache& cache, const Request& own, const std::vector<
   if (!fits_here) out.sentences.push_back({"no layout of up to {gpus} GPUs fits the request", {{"gpus", most}}});
 }
 
-// The model's whole context, or as much of it as main memory has room for, with more of the model there.
+// Adds the longest context if more of the model is in main memory: the model's maximum, or what main memory allows.
 void add_longest_on_cpu(PlanCache& cache, const Request& own, Answers& out) {
   if (out.asked.verdict.status != Verdict::kPartlyOnCpu || own.max_model_len || own.llama_cpp.ctx_size) return;
   const Answer* on_gpus = nullptr;
@@ -183,7 +183,7 @@ void add_longest_on_cpu(PlanCache& cache, const Request& own, Answers& out) {
   }
 }
 
-// The smallest fraction of the GPU that serves the request, so that other programs can use the rest.
+// Adds the smallest fraction of the GPU that serves the request, so that other programs can use the rest.
 static void add_least_share(PlanCache& cache, const Request& own, Answers& out) {
   const Engine& engine = engine_of(own);
   if (engine.share_option.empty() || !out.asked.card || !out.asked.usable_share || own.memory_utilization ||
@@ -209,7 +209,7 @@ static Answer answer_of_users(PlanCache& cache, const Request& own, const UsersP
   return out;
 }
 
-// The best layout on `count` of this GPU; nothing if these GPUs do not serve the request.
+// The best layout on `count` GPUs of this type; nothing if they cannot serve the request.
 static std::optional<Answer> answer_of_card(PlanCache& cache, const Request& own, const Gpu& gpu, std::uint64_t count) {
   Request on = own;
   on.card.gpu = &gpu;
@@ -249,7 +249,7 @@ static void add_cards(PlanCache& cache, const Request& own, Answers& out) {
   const std::uint64_t named = own.parallel.gpus();
   if (!own.users && (own.parallel.given || named > 1)) counts = {named};
   for (const std::uint64_t count : counts) {
-    // A GPU that is too small for an equal part of the request does not need a plan.
+    // If a GPU is too small for an equal part of the request, no plan is needed.
     const Bytes share(least.count() / count);
     auto first =
         std::partition_point(cards.begin(), cards.end(), [&](const Gpu* gpu) { return gpu->budget() < share; });
@@ -270,8 +270,7 @@ static void add_cards(PlanCache& cache, const Request& own, Answers& out) {
       {"smallest that fits: {gpus} x {card}", {{"gpus", least_of_all[1].second}, {"card", least_of_all[0].second}}});
 }
 
-// The GPUs that serve all users are the answer and have the verdict. Other layouts with as many GPUs are listed after
-// it.
+// The fewest GPUs that serve all users are the answer and get the verdict. Other layouts of that many GPUs follow.
 static void add_users(PlanCache& cache, const Request& own, Answers& out) {
   constexpr std::size_t kMost = 8;
   const std::vector<UsersPlan> plans = layouts_for_users(cache, own);
@@ -319,13 +318,13 @@ Answers fit_model(const ModelSpec& model, const Request& asked) {
     add_users(cache, request, out);
     return out;
   }
-  // Engines that run on one machine: what makes the model fit this one, smallest change first. More GPUs come last.
+  // Engines for one machine: what makes the model fit this machine, smallest change first. More GPUs come last.
   if (engine_of(request).share_option.empty() && !engine_of(request).is_logical &&
       out.asked.verdict.status != Verdict::kFits) {
     out.asked.verdict.suggestions = remedies(cache, out.asked);
     out.asked.verdict.has_sought = true;
   }
-  // "What fits" uses the engine's own placement. The number of GPUs is for the model without a placement.
+  // The longest context and the most sequences use the engine's own placement. The number of GPUs does not.
   Request here = request;
   if (placed_otherwise(request, out.asked.request)) here.llama_cpp = out.asked.request.llama_cpp;
   add_longest_and_most(cache, here, request, held_by_layouts(cache, here), out);
@@ -333,7 +332,7 @@ Answers fit_model(const ModelSpec& model, const Request& asked) {
   add_least_share(cache, request, out);
   if (engine_of(request).places == nullptr || out.asked.verdict.status != Verdict::kFits) {
     Request whole = request;
-    // More GPUs would make the engine choose another context.
+    // With more GPUs the engine would choose another context.
     if (engine_of(request).places != nullptr) whole = with_context(whole, out.asked.load.max_model_len.count());
     add_layouts(cache, whole, held_by_layouts(cache, whole), out);
   }

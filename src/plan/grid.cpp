@@ -57,7 +57,7 @@ std::vector<GridRow> grid_rows(const ModelSpec& model, const Request& request, c
           refused.error = error.what();
           if (command_of) refused.command = command_of(here);
           row.exit = std::max(row.exit, error.code());
-          // Computing it took long, and it is the same for every GPU.
+          // The error took long to compute, and every GPU has the same one.
           if (!planned && dynamic_cast<const TooManyRules*>(&error) != nullptr) break;
         }
       }

@@ -93,7 +93,7 @@ Launch launch_of(const ModelSpec& model, const Plan& plan) {
   input.draft_weights = type_name(request.extras.draft_weights);
   input.places_itself = plan.asked_placement && !plan.asked_placement->first.gpu_layers;
   std::vector<std::string> remarks;
-  // If the engine cannot make a type while loading, the command names a checkpoint of that type.
+  // If the engine cannot make a type while loading, the command names a checkpoint in that type.
   const auto is_own = [&](const std::string& type, const std::string& declared, const std::string& name,
                           LaunchModel& loaded) {
     if (has_word(engine.loading.made_at_load, type) && declared.empty()) return false;
@@ -102,7 +102,7 @@ Launch launch_of(const ModelSpec& model, const Plan& plan) {
                       loaded.name + " with a checkpoint of that type");
     return true;
   };
-  // llama.cpp's command names a GGUF of the planned type for other checkpoints.
+  // For other checkpoints llama.cpp's command names a GGUF in the planned type.
   const bool is_converted = engine.loading.embedding_on_host && !model.is_gguf;
   if (request.weights && !is_converted && own_weights(model, request) != plan.weights_dtype)
     input.own_weights = is_own(input.weights, model.quantization.dialect, plan.model->name, input.model);

@@ -9,7 +9,7 @@
 
 namespace kvplan {
 
-// The fewest KV heads of any layer, as tensor parallelism counts them: 1 if all query heads read one latent.
+// The fewest KV heads of any layer, as tensor parallelism sees them. It is 1 if all query heads read one latent.
 static std::uint64_t fewest_kv_heads(const PlanCache& cache) {
   std::uint64_t least = kAnyCount;
   for (const LayerGroup& group : cache.groups())
@@ -30,9 +30,9 @@ static std::uint64_t num_nodes(std::uint64_t gpus) {
   return ceil_div(gpus, kGpusOfNode);
 }
 
-// The order of layouts; smaller is better. Tensor parallelism across nodes is slow, then more stages than one for each
-// node. If ranks would replicate the cache and every copy has sequences, data parallel copies come before tensor
-// parallelism. Otherwise the most tensor parallelism is fastest.
+// The order of layouts; smaller is better. Tensor parallelism across nodes is the slowest, then more stages than nodes.
+// If ranks would store the same cache and every copy has sequences, data parallel copies come before tensor
+// parallelism. Otherwise the most tensor parallelism is best.
 static auto preference(const PlanCache& cache, const Request& request, std::uint64_t gpus) {
   const Parallel& p = request.parallel;
   const bool across = p.tensor > kGpusOfNode;
@@ -44,8 +44,8 @@ static auto preference(const PlanCache& cache, const Request& request, std::uint
                     p.expert);
 }
 
-// How many ranks may share the tokens of a sequence (context parallelism): those that would otherwise store the same
-// tokens; 1 if the engine has no such option.
+// How many ranks may divide a sequence's tokens (context parallelism). Otherwise they would store the same tokens. 1 if
+// the engine has no such option.
 static std::uint64_t ranks_of_a_sequence(const PlanCache& cache, const Request& request) {
   const std::uint64_t same = repeats(cache, request);
   return engine_of(request).parallel.decode_context && request.parallel.decode_context == 1 &&
@@ -60,10 +60,10 @@ static void add_layouts(PlanCache& cache, const Request& layout, std::vector<Req
   const bool has_experts = engine.parallel.expert && cache.model().experts.count > 0;
   const bool several = layout.parallel.tensor * layout.parallel.data > 1;
   const bool copies_share = layout.parallel.data > 1 && engine.parallel.data_ranks_share_experts;
-  // Data parallel copies that share their experts distribute them whole.
+  // If data parallel copies share the experts, each rank has whole experts.
   if (layout.parallel.expert || !has_experts || !copies_share) out.push_back(layout);
-  // The others are for ranks within a node. Pipeline stages within a node are a last resort and are only combined with
-  // plain ranks.
+  // The other layouts are for ranks within a node. Pipeline stages within a node are a last resort, so they are only
+  // combined with plain ranks.
   if (layout.parallel.pipeline > num_nodes(layout.card.count)) return;
   const std::uint64_t same = ranks_of_a_sequence(cache, layout);
   if (same > 1 && layout.parallel.data == 1) {
@@ -163,7 +163,7 @@ Bytes least_memory(const Plan& asked) {
   Bytes weights;
   for (const GpuMemory& gpu : asked.memory) weights += gpu.weights.value_or(Bytes(0));
   const std::uint64_t copies = asked.request.parallel.tensor * layout_copies(asked.request);
-  // Ranks may replicate what they cannot split, so only an equal part is certain.
+  // Ranks may replicate what cannot be split, so only an equal part is certain.
   if (copies > 1) return Bytes(weights.count() / copies);
   const Bytes cache = std::min(asked.kv_cache.logical, asked.kv_cache.reserved_total);
   if (!asked.mix) return weights + cache;
@@ -206,7 +206,7 @@ Template reason_of_layout(PlanCache& cache, const Request& request) {
 Template repeated_cache(PlanCache& cache, const Plan& plan) {
   const Parallel& p = plan.request.parallel;
   const std::uint64_t same = repeats(cache, plan.request);
-  // Engines that cache expanded latents do split them.
+  // Engines that cache expanded latents can split them.
   const auto share = static_cast<double>(plan.kv_cache.logical_per_gpu.count()) * static_cast<double>(p.tensor) *
                      static_cast<double>(p.pipeline) * static_cast<double>(p.data);
   const bool holds_same = share > 1.5 * static_cast<double>(plan.kv_cache.logical.count());

@@ -49,7 +49,7 @@ static GpuMemory memory_of(const Pieces& pieces, std::size_t stage, const std::v
   return gpu;
 }
 
-// Caches outside of the cache's pool: an encoder's outputs.
+// Caches that are not in the cache's pool: an encoder's outputs.
 static Bytes outside_cache(const GpuMemory& gpu) {
   Bytes out;
   for (const LedgerLine& line : gpu.lines)
@@ -60,7 +60,7 @@ static Bytes outside_cache(const GpuMemory& gpu) {
 void fill_memory(const Pieces& pieces, const std::vector<RankCache>& ranks, Plan& plan) {
   plan.memory.clear();
   const std::uint64_t per_stage = ranks.size() / plan.request.parallel.pipeline;
-  // One entry for each copy. With data parallel attention the copies share the experts and the MLPs, and each has some
+  // One entry per copy. With data parallel attention the copies share the experts and the MLPs, and each copy has some
   // of the ranks.
   const std::uint64_t copies = plan.request.parallel.data;
   for (std::uint64_t copy = 0; copy < copies; ++copy) {
@@ -71,7 +71,7 @@ void fill_memory(const Pieces& pieces, const std::vector<RankCache>& ranks, Plan
     }
   }
   for (const GpuMemory& gpu : plan.memory) {
-    // If an estimate is wrong on one rank, it is equally wrong on the others.
+    // An estimate that is wrong on one rank is equally wrong on the others.
     const Range range = range_of(gpu.lines);
     plan.total.bytes += gpu.total;
     plan.total.low += range.low;
@@ -165,7 +165,7 @@ Occupancy occupy_stages(const Pieces& pieces, Plan& plan) {
   Occupancy occupancy(pieces.input, pieces.layout, plan.load);
   std::vector<Bytes> held = occupancy.held_by_stage(plan.request.parallel.pipeline);
   fill_stages(pieces, held, plan);
-  // The plan of a separate GPU does not depend on host memory, unless host memory counts for the verdict too.
+  // On a separate GPU the verdict does not depend on host memory, unless the request limits host memory too.
   const bool judges_host = shared_memory(plan.request) || plan.request.card.host_memory || !plan.verdict.on_cpu.empty();
   plan.capacity.reset();
   if (judges_host) plan.host = host_lines(pieces, plan);

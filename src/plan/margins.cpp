@@ -1,7 +1,7 @@
-// How certain a plan is: the range of each estimate, and what to do where the limit lies within it.
+// How certain a plan is: the range of each estimate, and what to do if the limit is within it.
 //
-// Exact lines have no range. An estimate has the range that was fitted to recorded logs for its engine, +-5 % where
-// there is none, or +-P % of --margin P% instead. The range of a total is narrower than the sum of its lines' ends: the
+// Exact lines have no range. An estimate has the range that was fitted to recorded logs of its engine, +-5 %
+// without logs, or +-P % with --margin P%. The range of a total is narrower than the sum of its lines' ranges: the
 // errors within one start hardly correlate (kvplan/ranges.h).
 
 #include <algorithm>

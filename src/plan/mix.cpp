@@ -1,8 +1,8 @@
-// Different sequence lengths: the memory they take contiguous, paged, and with a shared prefix.
+// Different sequence lengths: how much memory they take in contiguous slots, in pages, and with a shared prefix.
 //
-// Contiguous: max_model_len tokens for every sequence, as engines without pages reserve. Paged: the engine's own blocks
-// (16 tokens if it has none). A shared prefix is stored once, in whole pages, in layers that keep every token;
-// windows and states belong to one sequence.
+// Contiguous: every sequence reserves max_model_len tokens, as in engines without pages. Paged: the engine's own
+// blocks, or 16 tokens if it has none. A shared prefix is stored once, in whole pages, in layers that keep every token.
+// Windows and states are stored for each sequence.
 #include "plan/steps.h"
 
 #include <algorithm>

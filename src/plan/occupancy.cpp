@@ -7,7 +7,7 @@
 
 namespace kvplan {
 
-// If there are more distinct lengths, they are rounded up to this many. The result is an upper bound, and fast to
+// If there are more distinct lengths, they are rounded up to this many. The result is an upper bound and fast to
 // compute.
 constexpr std::uint64_t kMostLengths = 64;
 
@@ -89,7 +89,7 @@ Occupancy::Occupancy(const EngineInput& input, const CacheLayout& layout, const 
   running_ = {{load.max_model_len}, Tokens(prefix)};
   if (has_lengths) running_.lengths = request.seq_lens;
   if (has_lengths && request.seq_lens.empty()) running_.lengths = {*request.avg_len};
-  // The lengths in a list are distributed over the copies. A slot of fixed length can have any of them.
+  // A list of lengths is distributed over the copies. If slots have a fixed length, any of them may go to any slot.
   if (!request.seq_lens.empty() && request.parallel.data > 1) has_lengths = false;
   if (has_lengths && !engine_of(request).is_logical && !layout.block_size() &&
       !layout.runs_at_once(Bytes(0), load, running_))
@@ -143,7 +143,7 @@ std::vector<RankCache> Occupancy::explain(double share) const {
 
 Template Occupancy::shortfall(Bytes budget) const {
   if (!is_stated_) return layout_->shortfall(budget, load_);
-  // If an engine needs the memory of a full sequence to start, it needs it whatever the lengths are.
+  // If an engine needs the memory of a full sequence to start, it needs it at any lengths.
   if (starts_with_one_) {
     Load one = load_;
     one.num_seqs = std::min<std::uint64_t>(load_.num_seqs, 1);

@@ -60,7 +60,7 @@ std::uint64_t units_of(const ModelSpec& model, const Request& request) {
   return model.layers.size() + (request.mtp ? model.num_nextn_layers : 0) + 1;
 }
 
-// The context for the memory that is left, by linear interpolation between the least and the trained context.
+// The context that fits in the memory left over, interpolated linearly between the least and the trained context.
 std::uint64_t shrunk_context(std::uint64_t least, std::uint64_t trained, Bytes at_trained, Bytes at_least,
                              Bytes target) {
   if (target <= at_least || at_trained <= at_least) return least;
@@ -93,14 +93,14 @@ class Fit {
   }
 
  private:
-  // The placement by the user's options, which do not change.
+  // Whether the user's options place layers. kvplan does not change that.
   bool is_placed() const {
     const LlamaCppOptions& asked = out_.llama_cpp;
     return asked.gpu_layers || asked.cpu_moe_layers || (!asked.tensor_split.empty() && out_.card.mixed.empty());
   }
 
-  // What is on each GPU, except the memory that the driver takes before the engine reads the free memory, and except
-  // what the engine does not count.
+  // What is on each GPU. Leaves out what the driver takes before the engine reads the free memory, and what the engine
+  // does not count.
   std::vector<Bytes> used(const Request& request) const {
     std::vector<Bytes> out;
     for (const GpuMemory& gpu : stages_of(cache_, request)) {
@@ -137,7 +137,7 @@ class Fit {
     return Bytes((all.size() + 1) * (weights.count() / (units_ - 1)) / parts);
   }
 
-  // As many layers on the GPUs as fit, starting from the last layer.
+  // The request with as many layers on the GPUs as fit, starting from the last layer.
   Request dealt(const Request& request) const {
     const Layers layers = fill(targets_.size(), units_, [&](const Layers& tried, std::size_t gpu) {
       return used(with_layers(request, tried))[gpu] <= targets_[gpu];
@@ -153,7 +153,8 @@ class Fit {
       bare.llama_cpp.cpu_moe_layers = layers - 1;  // the output counts as the one layer with experts on the GPU
       return dealt(bare);
     }
-    // The engine fills GPUs from the first one on, which needs patterns for single tensors. This placement does not.
+    // The engine fills GPUs from the first one on, with patterns for single tensors. kvplan's placement needs no
+    // patterns.
     const auto with_experts = [&](std::uint64_t whole) {
       bare.llama_cpp.cpu_moe_layers.reset();
       if (whole < layers) bare.llama_cpp.cpu_moe_layers = layers - whole;
@@ -174,7 +175,7 @@ class Fit {
   std::vector<Bytes> targets_;
 };
 
-// The request with a fixed layout, because llama.cpp splits over GPUs by layers.
+// The request with a fixed layout: llama.cpp splits layers over the GPUs.
 Request laid_out(Request request) {
   if (!searches_layouts(request)) return request;
   request.parallel.pipeline = request.card.count;
@@ -182,7 +183,7 @@ Request laid_out(Request request) {
   return request;
 }
 
-// Only the largest GPU, if the engine puts a model there that uses at most this fraction of it.
+// The request on the largest GPU only, if the engine puts a model there that uses at most this fraction of it.
 std::optional<Request> on_one_gpu(PlanCache& cache, const Request& request, double share) {
   const bool chooses = !request.card.mixed.empty() || searches_layouts(request);
   const LlamaCppOptions& asked = request.llama_cpp;
@@ -236,7 +237,7 @@ Request placed(PlanCache& cache, const Request& request) {
   if (request.llama_cpp.placement == Placement::kFit || !placed_otherwise(all, found) ||
       !verdict_of(cache, all).holds())
     return found;
-  // The engine would leave more memory free than necessary.
+  // The engine would leave more memory free than it has to.
   all.llama_cpp.gpu_layers = kEveryLayer;
   const bool named = all.max_model_len || all.llama_cpp.ctx_size || engine_of(all).default_context != nullptr;
   return named ? all : with_context(all, load_of(cache.model(all), all).max_model_len.count());

@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::uint64_t kUsualLength = 8192;
 constexpr double kMadeBits = 8;                     // of the types that engines make while they load
-constexpr std::string_view kPartlyType = "q4_k_m";  // of a model that does not fit the GPUs
+constexpr std::string_view kPartlyType = "q4_k_m";  // of a model that does not fit on the GPUs
 
-// How an engine gets a model of the catalogue.
+// Whether an engine runs GGUF files, and whether it gets a model by its tag.
 bool runs_gguf(const Engine& engine) {
   return engine.loading.embedding_on_host;
 }
@@ -28,7 +28,7 @@ bool runs_tags(const Engine& engine) {
   return engine.wraps_engine;  // of ollama's library
 }
 
-// For one user, the engine for GGUF files, which home machines run. Otherwise the first engine in the table that serves
+// For one user: the engine for GGUF files, as on home machines. Otherwise the first engine in the table that serves
 // many users.
 const Engine& usual_engine(const PickQuestion& question) {
   const bool serves = question.request.num_seqs > 1 || !has_word("chat code vision", question.task);
@@ -97,7 +97,8 @@ class Picker {
     for (const PublishedModel* model : checkpoints) {
       Candidate each{model, load_published(*model, std::string(model->id), options_), {}, 16};
       const auto& scheme = each.spec.quantization.scheme;
-      // A GGUF does not keep another checkpoint's packing, except experts in MXFP4, which it stores unchanged.
+      // A GGUF does not keep another checkpoint's packing. The exception are experts in MXFP4, which it stores
+      // unchanged.
       if (runs_gguf(*engine_) && scheme && !has_word("mxfp4", scheme->type)) continue;
       if (each.spec.max_model_len > Tokens(0) && each.spec.max_model_len < *request_.max_model_len &&
           question_.request.max_model_len)
@@ -109,8 +110,7 @@ class Picker {
     }
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.bits > b.bits; });
-    // A published checkpoint is preferred to one that the engine would make, with the same number of bits, while
-    // loading.
+    // At the same number of bits, a published checkpoint is preferred to a type that the engine makes while loading.
     for (const bool made : {false, true})
       for (const Candidate& each : candidates) {
         if (!made && each.bits < kMadeBits) break;
@@ -157,7 +157,7 @@ class Picker {
     return std::nullopt;
   }
 
-  // Layers or experts in main memory, as llama.cpp chooses them.
+  // Tries layers or experts in main memory, as llama.cpp places them.
   std::optional<PickedModel> try_partly(PlanCache& cache, const Candidate& candidate) const {
     if (!request_.card.host_memory || !has_word(engine_->options, "--n-gpu-layers")) return std::nullopt;
     const std::vector<std::string>& types = candidate.types;
@@ -199,7 +199,7 @@ class Picker {
     return out;
   }
 
-  // An ollama tag is run by its server; a GGUF is named by its repository and type, as llama-server fetches it.
+  // ollama's server runs a tag. A GGUF is named by its repository and type, as llama-server fetches it.
   std::vector<std::string> command_of(const Candidate& candidate, const Plan& plan) const {
     if (runs_tags(*engine_)) {
       std::vector<std::string> out;
@@ -244,8 +244,7 @@ std::map<std::string, std::string> dates_of_generations() {
   return out;
 }
 
-// Of two models with the same size, the one that was published later comes first, and a fine-tuned model comes before
-// its base.
+// Of two models with the same size, the later one comes first, and a fine-tuned model comes before its base.
 bool is_better_name(const PublishedModel& a, const PublishedModel& b) {
   return std::pair(a.date, a.model.size()) > std::pair(b.date, b.model.size());
 }
@@ -261,7 +260,7 @@ void put_in_order(bool all, Pick& pick) {
     if (a.parameters != b.parameters) return a.parameters > b.parameters;
     return is_better_name(a.model, b.model);
   });
-  // Of each family: the newest generation that fits the GPUs, or if none fits, the newest generation.
+  // The newest generation of each family that fits on the GPUs, or else the newest generation.
   std::map<std::string_view, std::string> newest;
   for (const bool partly : {false, true})
     for (const PickedModel& each : models)

@@ -18,13 +18,13 @@
 
 namespace kvplan {
 
-// What fits in one copy of the engine, as a number of requests (each with its beams or samples) over all copies.
+// What fits in one copy of the engine, in requests over all copies. Each request has its beams or samples.
 static std::uint64_t in_requests(std::uint64_t sequences, const Request& request) {
   return checked_mul(sequences, request.parallel.data, "the sequences of all copies") / request.extras.copies();
 }
 
 // The budget is what the request leaves. Other parts (scores, compute buffers, logits) may grow with the load, so a
-// longer load is planned with its own parts and gets its own verdict.
+// longer load is planned by itself and gets its own verdict.
 static void fill_capacity(const Pieces& pieces, Plan& plan) {
   const EngineInput& input = pieces.input;
   const Engine& engine = pieces.engine;
@@ -48,13 +48,13 @@ static void fill_capacity(const Pieces& pieces, Plan& plan) {
     capacity.max_num_seqs = most_sequences(layout, *budget, plan.load);
   const std::optional<Bytes>& memory = input.request.card.memory;
   const bool by_card = memory && !plan.request.kv_cache_memory_bytes;
-  // Stated lengths, a shared prefix, --max-vram and --host-memory count as they do in the verdict.
+  // Given lengths, a shared prefix, --max-vram and --host-memory count as in the verdict.
   const std::uint64_t stated = longest_stated(plan.request);
   if (by_card || stated > 0 || plan.request.limits.max_vram || plan.request.card.host_memory) {
     Plan other;
     other.request = plan.request;
     other.request.parallel.data = 1;       // each copy is like the first
-    other.request.limits.reserve.reset();  // what fits does not keep a reserve
+    other.request.limits.reserve.reset();  // no reserve is kept of what fits
     const auto fits = [&](const Load& load) {
       other.load = load;
       other.calibrated.clear();
@@ -79,7 +79,7 @@ static void fill_capacity(const Pieces& pieces, Plan& plan) {
         return fits(load);
       });
   }
-  if (!plan.request.card.mixed.empty()) {  // the tokens that fit one GPU's budget do not apply to the other GPUs
+  if (!plan.request.card.mixed.empty()) {  // the tokens that fit in one GPU's budget say nothing about other GPUs
     capacity.tokens.reset();
     capacity.max_concurrency =
         static_cast<double>(capacity.max_model_len) / static_cast<double>(plan.load.max_model_len.count());
@@ -99,7 +99,7 @@ static void fill_capacity(const Pieces& pieces, Plan& plan) {
   plan.capacity = capacity;
 }
 
-// Every GPU has its rows in the ledger. This many GPUs are 5 MB of JSON, and compare has fifteen such plans.
+// Every GPU has rows in the ledger. At this limit the JSON has 5 MB, and `compare` has fifteen such plans.
 static void check_gpus(const Request& request) {
   const std::uint64_t gpus = request.parallel.gpus();
   if (gpus > kMostGpusOfPlan)
@@ -108,8 +108,8 @@ static void check_gpus(const Request& request) {
         "use smaller -tp, -pp or -dp");
 }
 
-// A plan adds up all its GPUs, and refuses a total beyond 64 bits. A verdict sees only one GPU of each stage, and must
-// refuse the same totals.
+// A plan adds up all its GPUs and refuses a total beyond 64 bits. A verdict sees one GPU per stage, but must refuse the
+// same totals.
 static void check_total(const Plan& plan) {
   const std::uint64_t copies =
       checked_mul(plan.request.parallel.tensor, plan.request.parallel.data, "the number of GPUs");
@@ -118,8 +118,8 @@ static void check_total(const Plan& plan) {
     for (const LedgerLine& line : gpu.lines) all += line.high * copies;
 }
 
-// The GPU, the fraction of it that the engine may use, and the memory that the engine adds after the start if it
-// allocates its cache then.
+// Fills in the GPU, the fraction of it that the engine may use, and what the engine adds after the start if it
+// allocates its cache only then.
 static void fill_card(const EngineInput& input, const Engine& engine, Plan& plan) {
   plan.card = input.request.card.memory;
   if (plan.card) plan.card = plan.card_of(static_cast<std::size_t>(&plan.fullest() - plan.memory.data()), *plan.card);
@@ -161,7 +161,7 @@ static void doubt_verdict(Plan& plan) {
       {{"engine", plan.engine}, {"held", static_cast<std::uint64_t>(plan.capacity->max_concurrency)}}};
 }
 
-// What a search needs, and the first step of a plan: one GPU of each stage, the cache's budget and the verdict.
+// The first step of a plan, and all that a search needs: one GPU of each stage, the cache's budget and the verdict.
 static Plan judged(const ModelSpec& model, const Request& request, const Pieces& pieces) {
   Plan plan;
   plan.request = request;
@@ -170,7 +170,7 @@ static Plan judged(const ModelSpec& model, const Request& request, const Pieces&
   plan.verdict.on_cpu = on_cpu(pieces.engine, pieces.input);
   const Occupancy occupancy = occupy_stages(pieces, plan);
   check_total(plan);
-  // The verdict depends on the budget. How much fits in it only matters if a minimum was requested.
+  // How much fits in the budget only matters for the verdict if the request sets a minimum.
   if (request.limits.min_context || request.limits.min_seqs) fill_capacity(pieces, plan);
   plan.verdict.no_verdict = pieces.no_verdict;
   judge(pieces.input, pieces.engine, pieces.layout, occupancy, plan);

@@ -10,7 +10,7 @@ constexpr std::size_t kMostLaidOut = 64;
 constexpr std::size_t kMostWeighed = 64;
 constexpr std::size_t kMostTypes = 32;
 
-// The request without the fields that affect no layout: the length of a sequence, and the limits for the verdict.
+// The request without the fields that affect no layout: the length of a sequence, and the verdict's limits.
 static Request without_length(Request request) {
   request.max_model_len.reset();
   request.llama_cpp.ctx_size.reset();
@@ -20,7 +20,7 @@ static Request without_length(Request request) {
   return request;
 }
 
-// The request without the fields that affect no weights. Requests that differ in any other field have separate weights.
+// The request without the fields that affect no weights. Requests that differ in another field have separate weights.
 static Request of_weights(const Request& request) {
   Request out = without_length(request);
   const Request none;
@@ -37,7 +37,7 @@ static Request of_weights(const Request& request) {
   out.parallel.given = none.parallel.given;
   if (engine_of(request).loading.mxfp4_layout == nullptr && engine_of(request).loading.makes_by == nullptr)
     out.card.gpu = none.card.gpu;  // a GPU's kernels may pad weights
-  // An indexer's buffer is as long as a batch, whose default depends on the GPU.
+  // An indexer's buffer is as long as a batch, and the default batch depends on the GPU.
   if (engine_of(request).loading.side_tensors == nullptr) {
     out.card.memory = none.card.memory;
     out.max_num_batched_tokens = none.max_num_batched_tokens;
@@ -78,7 +78,7 @@ const std::shared_ptr<const ModelFacts>& PlanCache::facts(const Request& request
 const PlanCache::LaidOut& PlanCache::laid_out(const Request& request) {
   Request key = without_length(request);
   key.weights.reset();
-  key.parallel.given = key.card.count_given = false;  // a layout does not depend on whether it was chosen or given
+  key.parallel.given = key.card.count_given = false;  // a layout that was chosen equals one that was given
   for (auto known = laid_out_.begin(); known != laid_out_.end(); ++known) {
     if (known->key != key) continue;
     laid_out_.splice(laid_out_.begin(), laid_out_, known);
@@ -108,7 +108,7 @@ const Weigher& PlanCache::weigher(const Request& request) {
   for (const OfType& known : weighers_)
     if (known.model == &own && known.type == type && known.dtype == dtype) return known.weigher;
   if (weighers_.size() == kMostTypes) weighers_.pop_back();
-  // An engine may change a model's tensors, but of its quantization only the types.
+  // An engine may change a model's tensors, but only the types of its quantization.
   const auto like = std::find_if(weighers_.begin(), weighers_.end(), [](const OfType& known) { return !known.type; });
   // Emplaced, because a weigher must not be moved.
   return weighers_.emplace_front(own, type, dtype, like == weighers_.end() ? nullptr : &like->weigher).weigher;

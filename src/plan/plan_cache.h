@@ -1,5 +1,5 @@
-// What plans of one model share: many questions about one model (fit, a table over GPUs and types) read it once, count
-// its weights once for each weight type and layout, and lay out its cache once for all lengths.
+// Shared work for plans of one model. Many questions (fit, a table of GPUs and types) read it once, count its weights
+// once per weight type and layout, and lay out its cache once for all lengths.
 #pragma once
 
 #include <list>
@@ -62,7 +62,7 @@ class PlanCache {
   std::string attention_;
   std::vector<LayerGroup> groups_;
   std::shared_ptr<const ModelFacts> facts_;
-  // The model with the tensors of an engine's own classes. Entries do not move.
+  // The model with the tensors of an engine's own classes.
   struct OfEngine {
     std::string_view engine;
     std::string by;  // the part of the request that it depends on
@@ -71,7 +71,7 @@ class PlanCache {
   };
   std::list<OfEngine> made_;
   const OfEngine* made(const Request& request);
-  // The newest entry first. Entries do not move.
+  // Newest first.
   std::list<LaidOut> laid_out_;
   std::list<Weighed> weighed_;
   struct OfType {

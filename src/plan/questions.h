@@ -1,4 +1,5 @@
-// The questions that plans answer: what fits, what else would, how many serve all users, and the plan's launch command.
+// The questions that plans answer: what fits, which change would make it fit, how many GPUs serve all users, and which
+// command starts it.
 #pragma once
 
 #include <functional>
@@ -17,24 +18,24 @@
 
 namespace kvplan {
 
-// With a GPU: the longest context at the requested sequences, the most sequences at the requested context, the
-// longest context for other numbers of sequences, the best types, the fewest GPUs and the layouts that work. Without
-// one: the smallest GPUs of the catalogue that hold the request. make_plan agrees with every answer: it fits, and with
+// With a GPU: the longest context for the requested sequences, the most sequences for the requested context, the
+// longest context for other numbers of sequences, the best types, the fewest GPUs, and valid layouts. Without a GPU:
+// the smallest GPUs of the catalogue that fit the request. make_plan agrees with each answer: the plan fits, and with
 // one more token it does not.
 Answers fit_model(const ModelSpec& model, const Request& request);
 
-// Types to compare; if a list is empty, those in use with the engine. "auto" is the model's own.
+// Types to compare. An empty list means those in use with the engine. "auto" is the model's own type.
 struct TypeLists {
   std::vector<std::string> weights, kv;
-  // Models in local stores, to be named if they have the weights of another checkpoint.
+  // Models in local stores. Those with the weights of another checkpoint are named.
   std::vector<std::string> stored;
 };
-// Weight types x KV types in the request's layout, smallest loss of quality first. The checkpoint's own types are
-// always among them.
+// Weight types x KV types in the request's layout, smallest loss of quality first. They always include the checkpoint's
+// own types.
 Answers compare_types(const ModelSpec& model, const Request& request, const TypeLists& lists = {});
 
 // The rows of one model: engines x weight types. An empty list means the request's own. `command_of` writes the command
-// for a cell's request.
+// of a cell.
 using CommandOf = std::function<OptionValues(const Request&)>;
 std::vector<GridRow> grid_rows(const ModelSpec& model, const Request& request, const std::vector<std::string>& engines,
                                const std::vector<std::string>& weights, const std::vector<const Gpu*>& cards,
@@ -43,18 +44,18 @@ std::vector<GridRow> grid_rows(const ModelSpec& model, const Request& request, c
 // The exit code of the worst cell.
 Exit worst_of(const Grid& grid);
 
-// Copies of a layout that serve the request's users together, and the plan of one copy.
+// Copies of a layout that serve all users together, and the plan of one copy.
 struct UsersPlan {
   UsersAnswer answer;
   Request copy;
 };
 
-// The layouts with the fewest GPUs that serve all users (with --gpu-count GPUs if that is given), best first; empty if
-// not even one user fits.
+// Layouts that serve all users on the fewest GPUs, or on --gpu-count GPUs if that is given, best first. Empty if not
+// even one user fits.
 std::vector<UsersPlan> layouts_for_users(PlanCache& cache, const Request& request);
 Template sentence_of(const UsersPlan& plan);
-// The request of one of the copies that serve the users, if --users leaves the number of GPUs open; else the request
-// itself.
+// If --users leaves the number of GPUs open, the plan of one of the copies that serve them. Otherwise the request's own
+// plan.
 Plan plan_for_users(const ModelSpec& model, const Request& request);
 
 // Several models on one GPU, each in its own engine.
@@ -63,7 +64,7 @@ struct CardUser {
   Request request;
 };
 
-// The first model gets the memory that the others leave. An engine that takes a fraction of the GPU gets the smallest
+// Gives the first model the memory that the others leave. An engine that takes a fraction of the GPU gets the smallest
 // one that fits its request, in whole percent. Other engines get what they need. Engines with sleep mode take turns:
 // each gets what the others free while they sleep. Throws Error if no GPU is named.
 SharedCard share_card(const std::vector<CardUser>& users);
@@ -71,7 +72,7 @@ SharedCard share_card(const std::vector<CardUser>& users);
 // The request with the smallest fraction of the GPU that fits it, in whole percent.
 std::optional<Request> with_least_share(PlanCache& cache, Request request, Bytes card);
 
-// The request of another model: on the same GPU, with its own types, layout and extras, and at most its own longest
+// The request for another model: on the same GPU, with its own types, layout and extras, and at most its own longest
 // context.
 Request further_request(const ModelSpec& model, const Request& first);
 
@@ -85,22 +86,23 @@ struct Wanted {
 // Adds remedies to the verdict of a plan that does not fit.
 void suggest(const ModelSpec& model, Plan& plan);
 
-// If the request names no release and those of the last year differ by more than 2 %, a note with their range.
+// If the request names no release and the releases of the last year differ by more than 2 %, adds a note with their
+// range.
 void compare_releases(const ModelSpec& model, Plan& plan);
 
 void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan);
 
-// The plan as a command line of its engine. Throws Error if the engine has none, or no option for something in the
-// plan: the command would then start another deployment.
+// The plan as a command of its engine. Throws Error if the engine has no command, or no option for something in the
+// plan: the command would then start a different deployment.
 Launch launch_of(const ModelSpec& model, const Plan& plan);
 
-// Adds the command line to one plan of a `fit`: the request's own if it fits, else the layout that fits the named
-// length, else the longest context. Throws Error if none fits.
+// Adds the command to one plan of a `fit`: the request's own if it fits, or the layout that fits the named length, or
+// the longest context. Throws Error if none fits.
 void add_launch(const ModelSpec& model, Answers& answers);
 
-// What makes a request fit: single changes, the smallest first. They are a narrower KV type, narrower weights, more
-// GPUs, fewer sequences and a shorter context. If the user named no length, the context comes right after the KV type.
-// If a minimum context was requested, it is never shortened.
+// What makes a request fit: single changes, smallest first. The order is a narrower KV type, narrower weights, more
+// GPUs, fewer sequences, a shorter context. If the user named no length, the context comes right after the KV type. A
+// requested minimum context is never undercut.
 std::vector<Remedy> remedies(PlanCache& cache, const Plan& asked);
 
 // The models of the catalogue that run on a GPU.

@@ -13,7 +13,7 @@ namespace kvplan {
 
 namespace {
 
-// The weights that vLLM can move to the host: parameters of the decoder's layers, until the budget is used up.
+// The weights that vLLM can move to the host, until the budget is used up: parameters of the decoder's layers.
 bool in_layers(Component component) {
   switch (component) {
     case Component::kAttention:
@@ -27,8 +27,8 @@ bool in_layers(Component component) {
   }
 }
 
-// Whether a stage reads the tensor for a decoded token. It reads only one row of a look-up table, unless the table is
-// also the head. Towers have run before.
+// Whether a stage reads the tensor for a decoded token. Of a look-up table it reads one row, unless the table is also
+// the head. Towers ran before.
 bool is_read(Component component, bool embedding_is_head) {
   switch (component) {
     case Component::kEmbedding: return embedding_is_head;
@@ -56,7 +56,7 @@ Bytes offload(std::vector<WeightLine>& lines, Bytes budget) {
     if (in_layers(line.component)) all += line.bytes;
   const Bytes moved = std::min(all, budget);
   if (moved == Bytes(0)) return moved;
-  // Whole bytes, rounded down; the remainder comes from lines that have more.
+  // Whole bytes, rounded down. The remainder comes from lines that still have bytes.
   const long double share = static_cast<long double>(moved.count()) / static_cast<long double>(all.count());
   std::vector<Bytes> parts;
   Bytes left = moved;
@@ -111,8 +111,8 @@ std::uint64_t index_topk(const ModelSpec& model) {
   return 0;
 }
 
-// Memory that loading takes in addition to the tensors: rotary tables, and memory that the allocator keeps unused. The
-// sizes in a checkpoint's headers do not affect it.
+// Memory that loading takes in addition to the tensors: rotary tables, and memory that the allocator keeps unused. It
+// does not depend on the sizes in a checkpoint's headers.
 std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& weigher, const WeightRequest& asked,
                                       const Request& request, std::vector<Bytes>& segments) {
   const Engine& engine = engine_of(request);
@@ -134,7 +134,7 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
                                                                : Bytes(table.positions) * table.width * element;
     if (bytes == Bytes(0)) continue;
     tables.push_back(bytes);
-    constexpr std::uint64_t kTable = 1024;  // rows; a table with fewer has frequencies, not angles
+    constexpr std::uint64_t kTable = 1024;  // rows; a smaller table has frequencies, not angles
     const std::uint64_t rows = std::min(table.positions, bytes.count() / table.width / element);
     const std::uint64_t each = bytes.count() / std::max<std::uint64_t>(rows, 1) / table.width;
     if (!formula.empty()) formula += " + ";
@@ -196,21 +196,21 @@ bool has_audio(const ModelSpec& model) {
                      [](const TowerModel& side) { return side.what == TowerKind::kAudio; });
 }
 
-// Whether the checkpoint is quantized and the engine does not see it.
+// Whether the checkpoint is quantized but the engine ignores that.
 bool ignores_quantization(const ModelSpec& model, const Request& request) {
   return engine_of(request).loading.asks_quant_method && is_declared(model.quantization) &&
          !model.quantization.names_method;
 }
 
-// Which ranks split which tensors, and which tensors the engine loads at all.
+// Which ranks split which tensors, and which tensors the engine loads.
 WeightRequest weight_request(const ModelSpec& model, const Request& request) {
   const Engine& engine = engine_of(request);
   WeightRequest out;
   out.type = asked_weights(model, request);
   out.dtype = loaded_dtype(request, model.known_as->traits, model.dtype);
   out.with_mtp = request.mtp;
-  // A GGUF only has the text model, because image and audio encoders are in a projector file. If the model itself is a
-  // projector file, it has them.
+  // A GGUF has only the text model. Image and audio encoders are in a projector file, so a model that is a projector
+  // file has them.
   const bool leaves_towers = engine.loading.leaves_towers != nullptr &&
                              engine.loading.leaves_towers(request, model.known_as->id, has_audio(model));
   out.with_towers = (engine.extras.image_buffer == nullptr || model.is_gguf) && !leaves_towers;
@@ -240,7 +240,7 @@ std::optional<LedgerLine> padding_line(const ModelSpec& model, const Request& re
   return line.bytes > Bytes(0) ? std::optional(std::move(line)) : std::nullopt;
 }
 
-// EPLB receives a layer's new experts while the old ones are in use.
+// EPLB receives a layer's new experts while the old ones are still in use.
 std::optional<LedgerLine> balance_line(const ModelSpec& model, const WeightRequest& asked, const Request& request,
                                        const WeightReport& report) {
   if (!request.parallel.balances_experts || asked.share.expert_parallel <= 1) return std::nullopt;
@@ -257,12 +257,12 @@ std::optional<LedgerLine> balance_line(const ModelSpec& model, const WeightReque
                              : "SGLang eplb/expert_location_updater.py create_temp_buffers");
 }
 
-// What options move from the GPUs to host memory, in all stages.
+// The bytes that options move from the GPUs to host memory, over all stages.
 struct Moved {
   Bytes layers, experts;
 };
 
-// The lines of one stage's rank.
+// Adds the lines of one rank of a stage.
 void add_stage(const ModelSpec& model, const Weigher& weigher, const WeightRequest& asked, const Request& request,
                const StageShare& stage, WeightReport& report, Moved& moved, RankWeights& out) {
   if (const std::uint64_t on_host = request.llama_cpp.cpu_moe_layers.value_or(0); on_host > stage.first_layer) {
@@ -301,8 +301,8 @@ void add_moved(const ModelSpec& model, const Request& request, const Moved& move
                    "llama.cpp --n-cpu-moe"));
 }
 
-// For an embedding that stays in host memory: the embedding, the layers before the first one on a GPU, and the head if
-// no GPU has it.
+// If the embedding stays in host memory: adds it, the layers before the first one on a GPU, and the head if no GPU has
+// it.
 void add_host_layers(const ModelSpec& model, const Weigher& weigher, const WeightRequest& asked, const Request& request,
                      std::uint64_t num_layers, const std::vector<StageShare>& stages, bool ties_head,
                      RankWeights& out) {
@@ -332,7 +332,7 @@ void add_host_layers(const ModelSpec& model, const Weigher& weigher, const Weigh
   if (auto line = padding_line(model, request, on_host, true)) out.host.push_back(std::move(*line));
 }
 
-// --split-mode row: each GPU has its part of the rows of every matrix, except for experts.
+// --split-mode row: each GPU has some rows of every matrix, except the experts.
 void share_rows(const Request& request, RankWeights& out) {
   constexpr LineId kWhole[] = {LineId::kExperts, LineId::kNorms, LineId::kRouter};
   std::vector<double> shares = request.llama_cpp.tensor_split;

@@ -25,9 +25,8 @@ struct RankWeights {
   // host memory are included.
   Bytes read_always, experts;
   Bytes host_always, host_experts;  // the parts of these bytes that are in host memory
-  std::uint64_t host_layers =
-      0;             // this many layers, from the first one on, are entirely in host memory, with their cache
-  double bits = 16;  // of a weight as stored, on average
+  std::uint64_t host_layers = 0;    // the first layers that are entirely in host memory, including their cache
+  double bits = 16;                 // of a weight as stored, on average
 };
 
 // The layers of each pipeline stage, and what is on a rank of a stage.
@@ -40,7 +39,7 @@ ModelSpec as_made(const ModelSpec& model, const Request& request);
 // --weights, or the type that the engine uses if it does not know the checkpoint's quantization.
 std::optional<std::string> asked_weights(const ModelSpec& model, const Request& request);
 
-// `weigher` is the model's, for the request's types. If a stage is named, the lines of the other stages stay empty.
+// `weigher` is the model's, for the request's types. If a stage is named, the other stages have no lines.
 RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const Request& request,
                          std::vector<Note>& notes);
 RankWeights rank_weights(const ModelSpec& model, const Request& request, std::vector<Note>& notes);

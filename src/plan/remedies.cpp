@@ -23,8 +23,8 @@ class RemedySearch {
   RemedySearch(PlanCache& cache, const Plan& asked)
       : cache_(cache), asked_(asked), own_(asked.as_asked()), request_(with_reserve(own_)), engine_(engine_of(own_)) {}
 
-  // The smallest change comes first. A default length is shortened early, a requested one last. If the weights are a
-  // file, their type is fixed; llama.cpp itself shortens the context first and then moves layers to the host.
+  // The smallest change comes first. A default length is shortened early, a requested one last. If the model is a file
+  // of weights, its type is fixed. llama.cpp itself first shortens the context and then moves layers to the host.
   std::vector<Remedy> all() {
     const bool named = request_.max_model_len || request_.llama_cpp.ctx_size;
     const bool moves_layers = engine_.loading.embedding_on_host && cache_.model().is_gguf;
@@ -54,7 +54,7 @@ class RemedySearch {
   bool add_if_fits(Request changed, OptionValues options, Template cost = {}) {
     if (!fits(cache_, changed)) return false;
     changed.limits.reserve = own_.limits.reserve;
-    return unless_misfit([&] {  // a context below the given lengths does not help
+    return unless_misfit([&] {  // a context below the given lengths helps nobody
       const OptionValues cap = lower_seqs_cap(cache_, changed);
       options.insert(options.end(), cap.begin(), cap.end());
       const Plan plan = make_plan(cache_, changed);
@@ -66,8 +66,8 @@ class RemedySearch {
     });
   }
 
-  // If the engine refuses its cap because of its cache, lowering the cap costs nothing. The other remedies are then
-  // tried with the lower cap.
+  // If the engine refuses its cap on sequences because of its cache, a lower cap costs nothing. The other remedies are
+  // then tried with it.
   void lower_cap() {
     if (!asked_.verdict.needs_fewer_seqs) return;
     Request fewer = request_;
@@ -85,8 +85,8 @@ class RemedySearch {
       if (!dealt->options.empty()) add_if_fits(with_reserve(dealt->request), dealt->options);
   }
 
-  // Another ratio between the tokens of window layers and of full ones costs nothing. kvplan takes the one nearest to
-  // the usual ratio that fits.
+  // Another ratio of window tokens to full tokens costs nothing. kvplan takes the ratio that fits and is nearest to the
+  // usual one.
   void share_windows() {
     if (!engine_.has_window_ratio || request_.extras.swa_ratio) return;
     for (int percent = 95; percent >= 5; percent -= 5) {
@@ -108,7 +108,7 @@ class RemedySearch {
     }
   }
 
-  // The scheduler's cap determines the size of logits, graphs and tables.
+  // The cap on sequences determines the size of logits, graphs and tables.
   void run_fewer_at_once() {
     if (!asked_.settings.max_num_seqs || asked_.verdict.needs_fewer_seqs) return;
     for (std::uint64_t cap = kLargestCap; cap >= std::max<std::uint64_t>(asked_.load.num_seqs, 1); cap /= 2) {
@@ -158,7 +158,7 @@ class RemedySearch {
       add_if_fits(with_context(request_, longest), {context_option(request_, longest)});
   }
 
-  // llama.cpp can leave layers on the host: as few as necessary, and the experts of a mixture first.
+  // llama.cpp can leave layers on the host: as few as possible, and experts first.
   void offload() {
     if (!engine_.loading.embedding_on_host || asked_.verdict.status == Verdict::kPartlyOnCpu ||
         own_.limits.no_offload || request_.llama_cpp.gpu_layers || request_.llama_cpp.cpu_moe_layers)
@@ -172,7 +172,7 @@ class RemedySearch {
       return last_good(0, most, [&](std::uint64_t n) { return !fits(cache_, with(n)); }) + 1;
     };
     const std::uint64_t layers = cache_.model().layers.size();
-    const std::uint64_t units = layers + cache_.model().num_nextn_layers + 1;  // the output is one of them
+    const std::uint64_t units = layers + cache_.model().num_nextn_layers + 1;  // the output counts as one
     const auto with_experts = [&](std::uint64_t on_host) {
       Request changed = request_;
       changed.llama_cpp.cpu_moe_layers = on_host;
@@ -187,7 +187,7 @@ class RemedySearch {
       if (const auto count = fewest(layers, with_experts))
         add_if_fits(with_experts(*count), {{"--n-cpu-moe", std::to_string(*count)}});
     const auto count = fewest(units, with_layers);
-    // GPUs filled one by one may fit more layers than even parts.
+    // Filling one GPU after another may fit more layers than equal parts.
     if (split_layers > (count ? units - *count : 0) &&
         add_if_fits(*split, {{"-ngl", std::to_string(split_layers)},
                              {"--tensor-split", shares_text(split->llama_cpp.tensor_split)}}))
@@ -195,7 +195,7 @@ class RemedySearch {
     if (count) add_if_fits(with_layers(*count), {{"-ngl", std::to_string(units - *count)}});
   }
 
-  // With more room the engine would choose another context than the one planned here.
+  // With more memory the engine would choose another context than the planned one.
   Request in_this_context(Request request, OptionValues& options) const {
     if (own_.max_model_len || own_.llama_cpp.ctx_size || engine_.places == nullptr ||
         (!asked_.request.max_model_len && engine_.default_context == nullptr))

@@ -43,7 +43,7 @@ double times_16_bit(const Peak& peak, std::string_view weights) {
 
 double bandwidth_of(const Request& request) {
   if (request.card.bandwidth) return *request.card.bandwidth;
-  // The maker's figure is an upper bound. A measured figure is lower, and does not lower the bound.
+  // The maker's figure is an upper bound. A lower measured figure does not change that.
   const double stated = request.card.gpu ? request.card.gpu->bandwidth_gb_s : 0;
   const auto measured = calibrated_bandwidth(request);
   return measured ? std::max(stated, measured->high / 1e9) : stated;
@@ -57,13 +57,13 @@ double real(Bytes bytes) {
   return static_cast<double>(bytes.count());
 }
 
-// An upper bound of the entries to which a token after `tokens` tokens attends.
+// An upper bound of the entries that a token attends to after `tokens` tokens.
 std::uint64_t attended(const Mixer& mixer, const Term& term, Tokens tokens, Tokens source_tokens) {
   const std::uint64_t entries = term.entries(tokens, source_tokens);
   const bool indexed = term.role == Role::kIndex || term.limit.kind != LimitKind::kNone;
   if (const auto* sparse = std::get_if<SparseMla>(&mixer); sparse != nullptr && !indexed && sparse->index_topk > 0)
     return std::min(entries, sparse->index_topk);
-  // The model does not give the number of chosen entries. Counting none keeps the speed an upper bound.
+  // The model does not say how many entries it chooses. Counting none keeps the speed an upper bound.
   if (const auto* compressed = std::get_if<Compressed>(&mixer);
       compressed != nullptr && !indexed && compressed->index_head_dim > 0 && term.role != Role::kState)
     return 0;
@@ -85,7 +85,7 @@ Bytes layer_read(const Mixer& mixer, const Plan& plan, std::uint64_t ranks) {
   return out;
 }
 
-// For all layers, or for the first `layers`.
+// The cache of all layers, or of the first `layers`.
 Bytes cache_read(const ModelSpec& model, const std::vector<LayerGroup>& groups, const Plan& plan,
                  std::uint64_t first_layers = ~std::uint64_t{0}) {
   Bytes out;
@@ -120,7 +120,7 @@ std::uint64_t prefill_macs(const Mixer& mixer) {
   return expanded > 0 ? std::min(expanded, macs_per_entry(mixer)) : macs_per_entry(mixer);
 }
 
-// Multiply-adds of attention over a whole prompt: every position attends to those before it.
+// Multiply-adds of attention over a whole prompt: every position attends to all before it.
 double attention_macs(const std::vector<LayerGroup>& groups, const Plan& plan) {
   const auto tokens = static_cast<double>(plan.tokens_of_sequence().count());
   double out = 0;
@@ -141,8 +141,8 @@ double attention_macs(const std::vector<LayerGroup>& groups, const Plan& plan) {
   return out;
 }
 
-// The bytes that one decoding step reads. Bytes in host memory are scaled by how much slower it is, because host and
-// GPU memory are read one after the other.
+// The bytes that one decoding step reads. The GPU waits for host memory, so bytes there count as many times as it is
+// slower.
 class Step {
  public:
   struct Reads {
@@ -163,8 +163,8 @@ class Step {
   double cache() const { return cache_; }
   double bytes(std::uint64_t sequences) const { return weights(sequences) + static_cast<double>(sequences) * cache_; }
 
-  // The fewest sequences whose caches have as many bytes to read as the weights. The difference is convex and starts
-  // below 0.
+  // The fewest sequences whose caches together have as many bytes to read as the weights. The difference is convex and
+  // starts below 0.
   std::optional<std::uint64_t> crossing() const {
     constexpr std::uint64_t kMost = std::uint64_t{1} << 32;
     const auto outweighs = [&](std::uint64_t n) { return static_cast<double>(n) * cache_ >= weights(n); };
@@ -181,7 +181,7 @@ class Step {
   double missed_ = 0;  // the probability that a token does not choose a given expert
 };
 
-// Two channels of DDR5-6400, as in desktops and laptops. Servers have more, older machines less.
+// Two channels of DDR5-6400, as in desktops and laptops. Servers have more, older machines have less.
 constexpr double kHostGbS = 100;
 
 }  // namespace
@@ -221,8 +221,8 @@ PrefillWork prefill_work(const ModelSpec& model, const std::vector<LayerGroup>& 
   return out;
 }
 
-// A lower bound of the compute time of one prompt, in seconds. Other data parallel ranks only help with its experts, if
-// they share them.
+// A lower bound of the compute time of one prompt, in seconds. Data parallel ranks only help with its experts, if they
+// share them.
 double prefill_seconds(const PrefillWork& work, const Plan& plan, const RankWeights& weights, double tflops) {
   const Request& request = plan.request;
   const auto ranks = static_cast<double>(request.parallel.tensor);
@@ -261,7 +261,7 @@ static double host_bandwidth_of(const Request& request) {
   return is_unified(request) && bandwidth_of(request) > 0 ? bandwidth_of(request) : kHostGbS;
 }
 
-// For different GPUs that work in turn: all their bytes, divided by the time that each GPU needs for its part.
+// For different GPUs that work in turn: all their bytes, divided by the time that each GPU takes for its part.
 static double rig_bandwidth(const Plan& plan) {
   double bytes = 0;
   double seconds = 0;

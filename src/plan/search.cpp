@@ -69,8 +69,8 @@ Request with_longest_context(PlanCache& cache, Request request) {
   return with_context(std::move(request), widest->longest);
 }
 
-// If lengths are given, the context is only an upper bound, which any pool of tokens satisfies. It ends at the model's
-// maximum.
+// If lengths are given, the context is only their upper bound, so it ends at the model's maximum and not where memory
+// ends.
 std::uint64_t longest_that_fits(PlanCache& cache, const Request& request, std::uint64_t guess) {
   const std::uint64_t least = std::max<std::uint64_t>(1, longest_stated(request));
   const std::uint64_t longest = largest_near(

@@ -23,7 +23,7 @@ static Bytes claimed(const Plan& plan, Bytes card) {
   return std::max(plan.fullest().total, share_of(card, plan.usable_share.value_or(1)));
 }
 
-// The plan of another model. If its engine takes a fraction of the GPU, it is the smallest one that fits.
+// The plan of another model. If its engine takes a fraction of the GPU, it gets the smallest one that fits.
 static Plan least_plan(const ModelSpec& model, Request request, Bytes card) {
   PlanCache cache(model);
   if (!takes_share(request) || request.memory_utilization) return make_plan(cache, request);
@@ -59,7 +59,7 @@ Request further_request(const ModelSpec& model, const Request& first) {
   out.memory_utilization = none.memory_utilization;
   out.kv_cache_memory_bytes = none.kv_cache_memory_bytes;
   out.limits = none.limits;
-  // In an engine without slots, -c is another name for the length.
+  // If an engine has no slots, -c is another name for the length.
   if (out.llama_cpp.ctx_size && engine_of(out).slot_tokens == nullptr) {
     if (!out.max_model_len) out.max_model_len = out.llama_cpp.ctx_size;
     out.llama_cpp.ctx_size.reset();
@@ -81,7 +81,7 @@ Takes takes_of(const Plan& plan, Bytes card) {
   return {awake, plan.request.vllm.sleeps ? kept_asleep(plan) : awake};
 }
 
-// The plan of the first model, or of an engine that sleeps in turn, in the memory that `others` leave.
+// The plan of the first model, or of an engine that sleeps in turn, with the memory that `others` leave.
 Plan plan_in_rest(const ModelSpec& model, Request request, Bytes card, Bytes usable, Bytes others) {
   if (takes_share(request) && !request.memory_utilization) {
     const Bytes left = usable - std::min(others, usable);

@@ -20,7 +20,7 @@ std::uint64_t at_most_any(std::uint64_t count, std::uint64_t times) {
   return count >= kAnyCount / times ? kAnyCount : count * times;
 }
 
-// Smallest layouts first. Layouts over more than two nodes are only tried if nothing smaller fits.
+// Smallest layouts first. Layouts over more than two nodes are tried only if nothing smaller fits.
 std::vector<Copy> copies_that_fit(PlanCache& cache, const Request& request) {
   const bool named = request.parallel.given || request.parallel.gpus() > 1;
   const bool has_experts = cache.model().experts.count > 0;
@@ -29,7 +29,7 @@ std::vector<Copy> copies_that_fit(PlanCache& cache, const Request& request) {
   for (const std::uint64_t gpus : named ? std::vector{request.parallel.gpus()} : usual_gpu_counts(request)) {
     if (gpus > most_gpus || (!out.empty() && gpus > 2 * kGpusOfNode)) break;
     for (const Request& layout : named ? std::vector{request} : layouts_of(cache, request, gpus)) {
-      // Without experts to share, data parallel ranks are copies.
+      // If there are no experts to share, data parallel ranks are copies.
       if (!named && !has_experts && layout.parallel.data > request.parallel.data && !layout.parallel.dp_attention)
         continue;
       try {
@@ -75,13 +75,13 @@ std::vector<UsersPlan> layouts_for_users(PlanCache& cache, const Request& reques
     return std::tuple(kAnyCount - std::min(plan.answer.most, users), plan.answer.gpus != gpus);
   };
   std::stable_sort(out.begin(), out.end(), [&](const UsersPlan& a, const UsersPlan& b) { return order(a) < order(b); });
-  // Of layouts that serve the same, one that may fail by the error of its estimates does not come first.
+  // Among layouts that serve as many users, those that may fail by the error of their estimates come last.
   const auto end =
       std::find_if(out.begin(), out.end(), [&](const UsersPlan& plan) { return order(plan) > order(out.front()); });
   const auto certain =
       std::find_if(out.begin(), end, [&](const UsersPlan& plan) { return !verdict_of(cache, plan.copy).close; });
   if (certain != end) std::rotate(out.begin(), certain, certain + 1);
-  // The others leave GPUs idle.
+  // The other layouts leave GPUs idle.
   if (out.size() > 1)
     out.erase(std::remove_if(out.begin() + 1, out.end(),
                              [&](const UsersPlan& plan) { return plan.answer.gpus != out.front().answer.gpus; }),

@@ -20,7 +20,7 @@ std::optional<bool> starts(const Engine& engine, const CacheLayout& layout, cons
   const VerdictReport& verdict = plan.verdict;
   if (verdict.limit == VerdictLimit::kNone || verdict.limit == VerdictLimit::kMaxVram ||
       verdict.limit == VerdictLimit::kMinContext || verdict.limit == VerdictLimit::kMinSeqs ||
-      verdict.limit == VerdictLimit::kHostMemory)  // files are mapped, so it may start and read from disk
+      verdict.limit == VerdictLimit::kHostMemory)  // a mapped file may be read from disk, so it may start
     return std::nullopt;
   const bool fits = verdict.status == Verdict::kFits;
   if (engine.start == Start::kUnknown) return std::nullopt;
@@ -43,7 +43,8 @@ struct Need {
   Template shortfall = {};  // why the engine does not start or run it although the bytes fit; empty: the bytes decide
 };
 
-// The only place where bytes become a verdict: everything fits, or the first need that does not is the verdict.
+// The only place where bytes become a verdict. If everything fits, it fits. Otherwise the first need that does not fit
+// decides.
 class Judge {
  public:
   explicit Judge(VerdictReport& verdict) : verdict_(verdict) {}
@@ -63,8 +64,8 @@ class Judge {
     if (!need.shortfall.empty()) verdict_.headroom = std::min<std::int64_t>(*verdict_.headroom, -1);
     verdict_.shortfall = need.shortfall;
   }
-  // The same for an estimate: too close to call if the limit is within its range. One such limit makes the verdict too
-  // close to call, unless another limit is certainly exceeded.
+  // For an estimate: too close to call if the limit is within its range. A limit that is certainly exceeded comes
+  // first.
   void require_estimate(const Need& need) {
     if (failed()) return;
     const bool was_close = verdict_.close;
@@ -77,7 +78,7 @@ class Judge {
   VerdictReport& verdict_;
 };
 
-// If CPU and GPU share memory, both parts must fit in it together.
+// If CPU and GPU share memory, what both need must fit in it together.
 void require_shared_memory(const Plan& plan, Bytes total, const Range& range, Judge& judge) {
   const std::optional<Bytes> all = shared_memory(plan.request);
   if (!all || plan.host.empty()) return;
@@ -100,8 +101,8 @@ void require_host_memory(const Plan& plan, Bytes total, Judge& judge) {
   if (need.bytes > need.budget || is_tight || alone) judge.require_estimate(need);
 }
 
-// Graphs that an engine captures outside its fraction, once the cache fills that, need the rest of the GPU and what the
-// profile's activations leave.
+// Some engines capture graphs beyond their fraction, after the cache has filled it. These need the rest of the GPU and
+// what the profile's activations leave.
 void require_graphs(const EngineInput& input, const Engine& engine, const Plan& plan, Bytes memory, Judge& judge) {
   const auto sum = [&](const auto& counts) {
     TotalReport out;
@@ -143,8 +144,8 @@ void judge_offload(const Plan& plan, VerdictReport& verdict) {
     verdict.starts = true;
 }
 
-// The engine's check of its cap on sequences, made after the cache is sized. If that size is an estimate, the suggested
-// cap also passes at the low end of its range.
+// The engine checks its cap on sequences after it has sized the cache. If that size is an estimate, the suggested cap
+// also passes at the low end of its range.
 void check_sequences(const EngineInput& input, const Engine& engine, const CacheLayout& layout, Plan& plan) {
   VerdictReport& verdict = plan.verdict;
   if (!plan.capacity || plan.capacity->kv_cache_memory == Bytes(0)) return;
@@ -208,7 +209,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   const auto require_total = [&](VerdictLimit limit, Bytes budget) {
     judge.require_estimate({limit, total, range.low, range.high, budget});
   };
-  // Checks the sequences' cache by the engine's rule, and returns the bytes of the budget that it needs.
+  // Checks the sequences' cache by the engine's rule. Returns the bytes of the budget that it needs.
   const auto require_cache = [&](Bytes budget) {
     Need need{VerdictLimit::kCacheBudget, plan.kv_cache.reserved, {}, {}, budget, occupancy.shortfall(budget)};
     if (need.shortfall.empty() && need.bytes > budget) need.bytes = less(need.bytes, layout.beyond_budget(plan.load));
@@ -227,8 +228,8 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   if (memory && engine.cache_budget != nullptr) {
     const Bytes card = less(*memory, kept);
     const bool has_budget = plan.capacity && !plan.request.kv_cache_memory_bytes;
-    // The cache is compared with its budget. The total is compared with the GPU if that leaves no budget, or if it fits
-    // less than both.
+    // The cache is compared with its budget. The total is compared with the GPU if there is no budget, or if the GPU
+    // fits less.
     const Bytes budget = has_budget ? less(plan.capacity->kv_cache_memory, kept) : Bytes(0);
     if (has_budget && budget == Bytes(0))
       require_total(VerdictLimit::kUsable, std::min(card, less(usable_memory(engine, input, *memory), kept)));
@@ -236,8 +237,8 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
       require_total(VerdictLimit::kCard, card);
     if (has_budget) {
       const Bytes asked = require_cache(budget);
-      // The budget is as uncertain as the parts besides the cache. If the ends of its range disagree, the verdict is
-      // too close to call.
+      // The budget is as uncertain as the parts besides the cache. If both ends of its range give different answers,
+      // the verdict is too close to call.
       const Bytes most = asked + (range.high - total);
       const bool may_fit = range.low <= card && asked <= budget + (total - range.low);
       verdict.over = std::max(verdict.over, most > budget ? most - budget : Bytes(0));
@@ -249,7 +250,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   }
   require_shared_memory(plan, total, range, judge);
   require_host_memory(plan, total, judge);
-  // No reserve is kept of a budget that the user gave.
+  // If the user gave the budget, no reserve is kept of it.
   if (plan.request.kv_cache_memory_bytes) require_cache(*plan.request.kv_cache_memory_bytes);
   if (plan.request.limits.max_vram) require_total(VerdictLimit::kMaxVram, *plan.request.limits.max_vram);
   const auto at_least = [&](std::optional<std::uint64_t> wanted, std::uint64_t have, VerdictLimit limit) {
@@ -271,7 +272,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
   if (const CommandRequest& command = input.request.command; !command.refusal.empty())
     verdict.refusal = Refusal{"command", Template::quoted(command.refusal), Template::quoted(command.cure)};
   if (!verdict.refusal && engine.refusal != nullptr) verdict.refusal = engine.refusal(input, plan.load);
-  // An encoder's positions are a fixed table, or its training length. No option extends them.
+  // An encoder's positions are a fixed table or a trained length, and no option extends them.
   if (const Tokens most = input.model.max_model_len;
       !verdict.refusal && most > Tokens(0) && plan.load.max_model_len > most && is_encoder(input))
     verdict.refusal = Refusal{"position_table",
@@ -279,7 +280,7 @@ void judge(const EngineInput& input, const Engine& engine, const CacheLayout& la
                                {{"asked", plan.load.max_model_len}, {"positions", most}}},
                               {"use --max-model-len {positions}", {{"positions", most}}}};
   check_sequences(input, engine, layout, plan);
-  // An unknown part may be the largest one. So without it kvplan never says that something fits.
+  // An unknown part may be the largest one, so kvplan never says that such a plan fits.
   const bool whole =
       fullest->weights && ((fullest->activation && fullest->runtime) || verdict.limit == VerdictLimit::kHostMemory);
   if (verdict.status == Verdict::kFits && !whole && !plan.request.kv_cache_memory_bytes)
