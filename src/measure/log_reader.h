@@ -122,11 +122,11 @@ class EventReader {
   std::deque<Pending> pending_;
   std::vector<LogEvent> events_, earlier_;
   std::set<std::string> known_words_;  // the text of events_, and of some dropped ones
-  std::string message_;  // the current line and the lines after it
+  std::string message_;                // the current line and the lines after it
   std::string frames_, code_;          // of the current traceback: its frames, and the last line of code
   bool is_after_frame_ = false;
   int lines_below_frames_ = 0;  // lines that may still be the exception; 0 outside a traceback
-  bool is_full_ = false;  // of failures
+  bool is_full_ = false;        // of failures
 };
 
 // Whether the engine cannot continue after it.

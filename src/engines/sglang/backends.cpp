@@ -53,7 +53,7 @@ using Found = std::optional<Refusal>;
 static Found exaone(const EngineInput& input, std::uint32_t capability) {
   const SglangRules rules = sglang_rules(input.request);
   if (!rules.exaone_backends || !sglang_class(input.model).checks_backend || !has_windows(input)) return std::nullopt;
-  // transformers' name is on the list since 0.5.22 too.
+  // Since 0.5.22, transformers' name for it is on the list too.
   if (!rules.exaone_default && sglang_class(input.model).checked_since_default) return std::nullopt;
   std::string_view backend = input.request.extras.attention_backend;
   const bool usual = capability == 0 || capability / 10 == 8 || capability / 10 == 9 || capability / 10 == 10;
@@ -66,7 +66,7 @@ static Found exaone(const EngineInput& input, std::uint32_t capability) {
                  "use --attention-backend triton"};
 }
 
-// is_mla of the model: one term for keys, and no values.
+// The model's is_mla: one term for keys, and no values.
 bool sglang_has_latents(const EngineInput& input) {
   return std::any_of(input.caches.begin(), input.caches.end(), [](const LayerCache& cache) {
     const auto has = [&](Role role) {

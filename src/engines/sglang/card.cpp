@@ -9,8 +9,8 @@
 
 namespace kvplan {
 
-// What the driver takes before SGLang reads the free memory. With unified memory the host takes some too: 7.2 to 11.7
-// GiB on GB10 by the "avail mem" of logs, and permanently 20 on some.
+// The memory that the driver takes before SGLang reads the free memory, and what the host takes of unified memory
+// (GB10 in testdata/observations/README.md).
 constexpr std::uint64_t kContext = 512 * kMiB;
 constexpr std::uint64_t kHost = 10 * kGiB;
 
@@ -28,13 +28,13 @@ static std::uint64_t rank_chunk(const Request& request, const SglangSettings& se
                                        : settings.chunk;
 }
 
-// Tokens of a prompt that are prefilled in one step.
+// Tokens of a prompt that one step prefills.
 static std::uint64_t prefilled(const EngineInput& input, const SglangSettings& settings, const Load& load) {
   return sglang_prefills_whole(input) ? load.max_model_len.count() : rank_chunk(input.request, settings);
 }
 
-// One graph of a decoding batch for each size, and graphs of the prefill. All sizes share one pool that is as large as
-// the activations of the largest prefill. On unified memory, host allocations during capture are counted too.
+// One graph per decoding batch size, and the graphs of the prefill. All sizes share one pool, as large as the
+// activations of the largest prefill. On unified memory, host allocations during capture are counted too.
 static LedgerLine graphs(const EngineInput& input, const SglangSettings& settings) {
   constexpr std::uint64_t kFirst = 64 * kMiB, kHosts = 1152 * kMiB;
   constexpr const char* kWhat = "CUDA graphs";
@@ -66,7 +66,7 @@ static LedgerLine graphs(const EngineInput& input, const SglangSettings& setting
                              std::move(formula), "estimate from start-up logs, 0.07 to 3.38 GiB"));
 }
 
-// _profile_available_bytes computes in GiB and floating point, and so does this.
+// Computes in GiB and floating point, as _profile_available_bytes does.
 Bytes sglang_cache_budget(const BudgetInput& in) {
   constexpr auto kGib = static_cast<double>(kGiB);
   const double before = free_before(in.engine->request, in.gpu_memory);

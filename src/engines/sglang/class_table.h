@@ -1,5 +1,4 @@
-// What SGLang does differently for some classes of models: its own lists of them, and what its classes do in their
-// code.
+// What SGLang does differently for some classes of models: its lists of classes, and what the classes do in their code.
 #pragma once
 
 #include <span>
@@ -15,18 +14,18 @@ struct SglangClass {
   bool compressed = false;  // DeepSeek-V4's pools: latents in windows, compressed entries, and the compressor's sums
   bool sparse_latents = false;         // an indexer over latents (is_deepseek_dsa)
   bool window_pool = false;            // sliding layers have a separate pool
-  bool no_window_pool = false;         // the class has no indexer, although other classes of the architecture have one
+  bool no_window_pool = false;         // the class has no indexer, although others of its architecture have one
   bool checked_since_default = false;  // checks_backend, but only since SglangRules::exaone_default
   bool checks_backend = false;         // with windows it supports only three backends: SglangRules::exaone_backends
   bool is_gpt_oss = false;             // its attention has sinks, which few backends support
   bool states_in_pages = false;        // pages of 64 tokens on Blackwell, although the model has states
-  bool nemotron_h_pages = false;       // the same, by SglangRules::nemotron_h_pages
+  bool nemotron_h_pages = false;       // as states_in_pages, by SglangRules::nemotron_h_pages
   bool pages_of_128 = false;           // on Hopper and Blackwell only
   bool no_state_chunks = false;        // its kernels cannot track states by chunk, so "auto" does not buffer any
   bool tree_by_release = false;        // it has a radix cache by SglangRules::kimi_linear_has_tree
   bool fills_shared_layers = false;    // layers that read another layer's cache have a separate pool anyway
   bool images_among_tokens = false;    // keys and values of images are stored in the token pool
-  bool numbers_encoder = false;        // the encoder's attention also has layers in the pool
+  bool numbers_encoder = false;        // the encoder's attention has layers in the pool too
   // Prefills and images.
   bool whole_prefills = false;  // prompts are never split into chunks
   bool no_prefill_graphs = false;

@@ -11,7 +11,7 @@
 
 namespace kvplan {
 
-// SGLang needs steps, breadth and verified tokens together. If none is given it chooses all three for the model.
+// SGLang needs steps, breadth and verified tokens together. If none is given, it chooses all three by the model.
 static void add_drafts(const LaunchInput& input, Arguments& out) {
   constexpr std::uint64_t kDefaultSteps = 3;
   const Request& request = *input.request;
@@ -58,7 +58,7 @@ static void add_budget(const LaunchInput& input, Arguments& out) {
   out.add("--max-total-tokens", *input.tokens);
 }
 
-// A context beyond the model's own: SGLang refuses it unless an option allows it, and the positions need scaling. For a
+// A context beyond the model's own. SGLang refuses it unless an option allows it, and the positions need scaling. For a
 // model without a maximum SGLang assumes one (get_context_length).
 static void add_longer_context(const LaunchInput& input, Arguments& out, Launch& launch) {
   constexpr Tokens kOfNone{2048};
@@ -123,7 +123,7 @@ Launch sglang_launch(const LaunchInput& input) {
   out.add_revision(input);
   out.add("--context-length", input.load.max_model_len.count());
   add_longer_context(input, out, launch);
-  // Over all copies.
+  // The total over all copies.
   if (request.max_num_seqs || request.sequences() > 1)
     out.add("--max-running-requests", request.max_num_seqs.value_or(request.sequences()));
   out.add_ranks("--tp-size", request.parallel.tensor);

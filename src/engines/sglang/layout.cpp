@@ -76,7 +76,8 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     const auto pool = [&](std::uint64_t tokens, std::uint64_t page) { return (tokens / page + 1) * page; };
     const SglangCounts device = budget ? pools_of(*budget, load) : SglangCounts{};
     double ratio = hicache_.host_cache_ratio.value_or(kRatio);
-    // A size is split over the pools as the GPU's memory is (hybrid_pool_assembler.py _split_hicache_size).
+    // The size is split over the pools in the same ratio as the GPU's memory (hybrid_pool_assembler.py
+    // _split_hicache_size).
     Bytes pools;
     for (const SglangStage& stage : stages_)
       pools = std::max(pools, stage.full * device.full + stage.windows * device.windows + stage.slot * device.slots);
@@ -106,7 +107,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     return out;
   }
 
-  // K and V of a layer are separate tensors, latents are one tensor, and one tensor of states has all layers.
+  // A layer's K and V are separate tensors, its latents are one tensor. The states of all layers are one tensor.
   std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {
     const SglangStage& stage = stages_[rank / ranks_];
     const SglangCounts pools = pools_for(load);
@@ -191,7 +192,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     if (grows()) {
       out.tokens = tokens;
       out.num_blocks = tokens / page_;
-    } else if (states_) {  // a token needs no bytes: as many tokens as the context (_zero_kv_max_tokens)
+    } else if (states_) {  // no bytes per token: as many tokens as the context (_zero_kv_max_tokens)
       out.tokens = std::min(load.max_model_len.count(), most_tokens_) / page_ * page_;
       out.num_blocks = *out.tokens / page_;
     }
@@ -205,8 +206,8 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     return out;
   }
 
-  // PrefillAdder: a request is admitted if the pools have space up to its last token. A prefix in the radix tree is
-  // stored once. Compared with the scheduler itself: the rows "at_once" of testdata/conformance/sglang-*.jsonl.
+  // PrefillAdder admits a request if the pools have space up to its last token. A prefix in the radix tree is stored
+  // once. Compared with the scheduler itself: the rows "at_once" of testdata/conformance/sglang-*.jsonl.
   std::optional<std::uint64_t> runs_at_once(Bytes budget, const Load& load, const Running& running) const override {
     if (running.lengths.empty() || verified_ > 0 || load.source_tokens > Tokens(0)) return std::nullopt;
     SglangCounts free = pools_of(budget, load);
@@ -242,7 +243,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     if (turn.full > 0) turns = std::min(turns, free.full / turn.full);
     if (turn.windows > 0) turns = std::min(turns, free.windows / turn.windows);
     if (turn.slots > 0) turns = std::min(turns, free.slots / turn.slots);
-    if (turns == kMost) return std::nullopt;  // nothing grows, so no pool limits the tokens
+    if (turns == kMost) return std::nullopt;  // nothing grows with the tokens, so no pool limits them
     take(free, turn, turns);
     std::uint64_t out = checked_mul(turns, running.lengths.size(), "the sequences");
     for (const Tokens length : running.lengths) {
@@ -254,8 +255,8 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     return out;
   }
 
-  // resolve_max_num_reqs: tokens / context, within limits, and at most the slots of states. One more row is kept for
-  // padding in newer releases.
+  // resolve_max_num_reqs: tokens / context, within limits, and at most the slots of states. Newer releases have one
+  // more row for padding.
   std::uint64_t requests(std::optional<Bytes> budget, const Load& load) const {
     constexpr double kLeast = 2048, kMostRequests = 4096, kShare = 512;
     const std::uint64_t padding = rules_.pads_request_table ? 1 : 0;
@@ -278,7 +279,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     return !running || *running >= load.num_seqs;
   }
 
-  // Dummy pages and padding slots are not part of the pools that share the budget.
+  // Dummy pages and padding slots are outside the pools that share the budget.
   Bytes beyond_budget(const Load& load) const override {
     const Bytes budget = least_budget(load);
     const SglangCounts pools = pools_of(budget, load);
@@ -333,7 +334,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     return out;
   }
 
-  // The steps from the logical bytes to the pools, one reason at a time. The last reason gets the remainder.
+  // The steps from the needed bytes to the pools, one reason at a time. The last reason gets the remainder.
   void fill_gap(const SglangStage& stage, const SglangCounts& pools, const Load& load, RankCache& rank) const {
     std::int64_t rest = signed_difference(rank.reserved.count(), rank.logical.count());
     const auto reason = [&](const Template& text, Bytes amount) {

@@ -62,11 +62,11 @@ CacheTypes sglang_types(const ModelShape& model, const Request& request) {
       types.key = Dtype::kFp8E4m3;
     else if (its.sparse_latents && request.card.capability() > 0)
       types.key = types.value = types.model;
-    // ModelOptFp8Config reads kv_cache_quant_algo. It reads kv_cache_scheme only if that is an object.
+    // ModelOptFp8Config reads kv_cache_quant_algo, and kv_cache_scheme only if that is an object.
     else if (model.tags_kv_by_word && model.quantization.dialect.starts_with("modelopt"))
       types.key = types.value = types.model;
   }
-  // FlashMLA's layout includes scales.
+  // FlashMLA's layout includes the scales.
   const bool bare = sglang_on_blackwell(request) && sglang_rules(request).bare_latents_on_blackwell;
   const bool scaled = its.compressed || (its.sparse_latents && !bare);
   if (scaled && types.key == Dtype::kFp8E4m3) types.key = types.value = Dtype::kFp8DsMla;
@@ -100,7 +100,7 @@ std::uint64_t sglang_running(const EngineInput& input) {
                                   : input.draft_method                 ? kRunningWithDrafts
                                                                        : 0;
   const std::uint64_t all = request.max_num_seqs.value_or(otherwise);
-  // The data parallel ranks of attention divide the requests among them.
+  // The data parallel ranks of attention divide the requests.
   return request.parallel.dp_attention && all > 0 ? std::max<std::uint64_t>(all / request.parallel.data, 1) : all;
 }
 

@@ -99,7 +99,7 @@ SglangCounts SglangPools::pools_of(Bytes budget, const Load& load) const {
       if (token > Bytes(0)) tokens = std::min(tokens.value_or(kMost), rest / token.count() / page_ * page_);
       continue;
     }
-    // left >= tokens * (full + ratio * windows)
+    // Solves left >= tokens * (full + ratio * windows).
     const std::uint64_t cell =
         all_windows_ ? (stage.windows + stage.draft_charge).count()
                      : ((stage.full + stage.draft_charge) * ratio_.whole + stage.windows * ratio_.part).count();
@@ -107,8 +107,8 @@ SglangCounts SglangPools::pools_of(Bytes budget, const Load& load) const {
     const std::uint64_t scaled = all_windows_ ? left : checked_mul(left, ratio_.whole, "the budget");
     std::uint64_t fit = scaled / cell;
     if (rules_.splits_tokens_first && has_windows() && !all_windows_ && stage.full > Bytes(0)) {
-      // First the tokens of all layers, then the main pool's part of them. Both are rounded down (set_num_token_hybrid
-      // of 0.5.8).
+      // First the tokens of all layers are computed, then the main pool's part of them. Both are rounded down
+      // (set_num_token_hybrid of 0.5.8).
       const Bytes both = stage.full + stage.windows;
       fit = checked_mul(left / both.count() * both.count(), ratio_.whole, "the budget") / cell;
     }

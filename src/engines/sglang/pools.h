@@ -1,4 +1,4 @@
-// SGLang's pools: the bytes of a token, a page and a slot on a rank; the smallest pools for a load; and the pools that
+// SGLang's pools: the bytes of a token, a page and a slot on a rank, the smallest pools for a load, and the pools that
 // SGLang makes of a budget. Source: model_executor/pool_configurator.py, mem_cache/memory_pool.py, server_args.py
 // (read).
 #pragma once
@@ -24,7 +24,7 @@ struct SglangRatio {
 inline constexpr SglangRatio kSwaRatio{4, 5};
 inline constexpr SglangRatio kCompressedRatio{1, 10};
 
-// Bytes of what one rank of a stage stores.
+// What one rank of a stage stores, in bytes.
 struct SglangStage {
   Bytes full;          // of a token in the main pool
   Bytes windows;       // of a token in the second pool
@@ -63,11 +63,11 @@ class SglangPools {
     return (draft_in_windows_ ? pools.windows : pools.full) + page_;
   }
   bool has_windows() const { return window_ > 0; }
-  // Pages of the second pool as compressors count them: one is a page, or a window (swa_page_size).
+  // Pages of the second pool as compressors count them (swa_page_size): one is a page or a window.
   std::uint64_t window_pages(std::uint64_t tokens) const { return has_windows() ? tokens / sums_page_ : 0; }
   // Pages of the main pool, including the dummy page.
   std::uint64_t full_pages(std::uint64_t tokens) const { return tokens > 0 ? tokens / page_ + 1 : 0; }
-  // SGLang refuses a window pool that is not larger than a window and a page.
+  // SGLang refuses a window pool that is not larger than a window plus a page.
   std::uint64_t least_windows() const { return round_up(window_ + page_ + 1, page_, "a window"); }
 
   // Rows of the sums that every request has: a ring for each request, two more rings and a row, rounded up to whole
@@ -83,7 +83,7 @@ class SglangPools {
   // The first slot is padding. With drafts, each running request and the padding have `verified_` states
   // (_handle_max_mamba_cache).
   std::uint64_t slots_of(std::uint64_t share, std::uint64_t slot) const;
-  // States of draft tokens, for `slots` requests and `padding` more.
+  // States of draft tokens, for `slots` requests and `padding` slots of padding.
   std::uint64_t states_of_drafts(std::uint64_t slots, std::uint64_t padding = 1) const;
   // The part of the budget that the state pool gets.
   Bytes state_share(Bytes budget) const;
@@ -103,7 +103,7 @@ class SglangPools {
   CacheTypes types_;
   bool two_pools_;
   bool counts_bare_latents_ = false;
-  std::optional<Term> all_index_;  // the index keys that every layer has
+  std::optional<Term> all_index_;  // index keys that every layer has
   Template draft_label_;
   std::uint64_t page_ = 1;
   SglangRatio ratio_ = kSwaRatio;
@@ -111,12 +111,12 @@ class SglangPools {
   std::uint64_t sums_page_ = 1;
   std::uint64_t ring_ = 0;                  // rows of a request's ring; 0 without a ring
   std::uint64_t running_ = 0;               // requests at the same time; 0: as many as fit
-  std::uint64_t fixed_windows_ = 0;         // a fixed number of tokens in the second pool; 0: a ratio decides
+  std::uint64_t fixed_windows_ = 0;         // a fixed number of tokens in the second pool; 0 if a ratio decides
   std::uint64_t slots_ = 1;                 // slots of one request
   std::optional<std::uint64_t> all_slots_;  // a fixed number of slots, whatever the budget
   std::uint64_t most_tokens_ = kMost;       // --max-total-tokens
   double state_ratio_ = 0.9;                // bytes of the state pool / bytes of the token pools
-  std::uint64_t verified_ = 0;              // tokens that are verified in one step; 0: no speculative decoding
+  std::uint64_t verified_ = 0;              // tokens verified in one step; 0 without speculative decoding
   bool all_windows_ = true;
   bool draft_in_windows_ = false;
   bool states_ = false;

@@ -28,8 +28,8 @@ static Found library_class(const EngineInput& input) {
   return std::nullopt;
 }
 
-// Fp8MoEMethod.create_weights, and for experts that are padded on Blackwell ModelRunner's
-// check_quantized_moe_compatibility: a rank's part of an expert must be whole blocks.
+// A rank's part of an expert must be whole blocks: Fp8MoEMethod.create_weights, and for experts that are padded on
+// Blackwell, ModelRunner's check_quantized_moe_compatibility.
 static Found fp8_blocks(const EngineInput& input) {
   const std::optional<WeightScheme> scheme = planned_quantization(input).scheme;
   const Request& request = input.request;
@@ -73,8 +73,8 @@ static bool is_sparse(const EngineInput& input) {
          (any_term(input, [](const Term& term) { return term.role == Role::kIndex; }) && sglang_has_latents(input));
 }
 
-// DeepSeek's sparse attention on GPUs before Hopper: neither DeepGEMM, which the indexer uses, nor FlashAttention 3 has
-// kernels for them (sgl-project/sglang#35420, and #33194 for DeepSeek-V4).
+// DeepSeek's sparse attention on GPUs before Hopper: DeepGEMM, which the indexer uses, and FlashAttention 3 have no
+// kernels for them (sgl-project/sglang#35420; #33194 for DeepSeek-V4).
 static Found old_card(const EngineInput& input, std::uint32_t capability) {
   constexpr std::uint32_t kHopper = 90, kDesktopBlackwell = 12;
   if (capability == 0 || !is_sparse(input)) return std::nullopt;
@@ -106,7 +106,7 @@ static Found packed_experts(const EngineInput& input, std::uint32_t capability) 
                  "use --moe-runner-backend flashinfer_mxfp4"};
 }
 
-// DeepSeek's sparse attention supports two types. NVFP4 is only for ordinary attention (attention_backend.py).
+// DeepSeek's sparse attention supports two cache types. NVFP4 is only for ordinary attention (attention_backend.py).
 static Found types(const EngineInput& input) {
   const Dtype type = input.types.key;
   // DeepSeekV4SingleKVPool.create_buffer.

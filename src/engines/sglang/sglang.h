@@ -1,4 +1,4 @@
-// The parts of SGLang that sglang.cpp combines, and what these parts use from each other.
+// The parts of SGLang that sglang.cpp combines, and what they use from each other.
 #pragma once
 
 #include <cstdint>
@@ -16,27 +16,27 @@ namespace kvplan {
 
 // layout.cpp: the pools for a model and a request.
 std::unique_ptr<CacheLayout> sglang_layout(const EngineInput& input, std::vector<Note>& notes);
-// Requests that a rank runs at the same time, which is also the number of rows in the table of requests: as many as fit
-// in a budget's pools, or the smallest possible number without a budget.
+// Requests that a rank runs at the same time, which is also the number of rows in the table of requests. It is as many
+// as fit in a budget's pools, or the smallest possible number without a budget.
 std::uint64_t sglang_requests(const EngineInput& input, std::optional<Bytes> budget, const Load& load);
 
-// card.cpp: the budget of the pools, which is mem_fraction_static of the memory that is free before the weights are
+// card.cpp: the budget of the pools. It is mem_fraction_static of the memory that is free before the weights are
 // loaded, minus the weights. Activations and graphs use the rest of the GPU.
 Bytes sglang_cache_budget(const BudgetInput& input);
 EngineSettings sglang_settings(const EngineInput& input, const Load& load);
 std::vector<LedgerLine> sglang_overhead(const OverheadInput& in);
 
-// refusal.cpp: the first refusal that SGLang would print. Without a GPU every kernel is assumed to be available.
+// refusal.cpp: the first refusal that SGLang would print. Without a GPU every kernel is assumed to exist.
 std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load& load);
 
 // kernel_rows.cpp: weight formats by GPU and release.
 std::span<const KernelRow> sglang_kernel_rows();
 
 // backends.cpp: attention backends that a user can name. Returns why SGLang does not start with the named one, and the
-// tokens of its pages; nothing if none is named.
+// tokens of its pages. Nothing if none is named.
 std::optional<Refusal> sglang_backend_refusal(const EngineInput& input, std::uint32_t capability);
 std::optional<std::uint64_t> sglang_backend_page(const EngineInput& input);
-// Whether values are part of the cached keys.
+// Whether the cached keys also contain the values (MLA).
 bool sglang_has_latents(const EngineInput& input);
 
 // models.cpp: slots of LoRA adapters. Throws Error(kBadInput) with SGLang's rule; may add notes.

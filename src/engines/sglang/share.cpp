@@ -22,7 +22,7 @@ constexpr CardDefaults kCards[] = {{20, 2048, 8, 8},
                                    {160, 8192, 256, 512},
                                    {~std::uint64_t{0}, 16384, 512, 512}};
 constexpr CardDefaults kSmallBefore{35, 2048, 24, 80};  // GPUs of 20 to 35 GiB, until 0.5.20
-constexpr double kOldChunkMib = 25000;  // depends only on the ranks: chunks of 8192 from this size on, else 2048
+constexpr double kOldChunkMib = 25000;  // depends only on the ranks; chunks of 8192 from this size on, otherwise 2048
 constexpr double kGibMib = 1024;        // MiB in a GiB
 
 // The GPU's memory as the driver reports it, in MiB: SGLang uses nvidia-smi, which reports more than CUDA.
@@ -33,8 +33,8 @@ double driver_mib(const EngineInput& input) {
   return static_cast<double>(request.card.memory.value_or(Bytes(0)).count()) / kMiB;
 }
 
-// handle_cuda_graph_config: conditions that exclude the prefill's graphs. (DeepSeek-V3 on Blackwell has no prefill
-// graphs either, but SGLang decides that after it computed the fraction.)
+// handle_cuda_graph_config: whether the prefill has graphs. (DeepSeek-V3 on Blackwell has none either, but SGLang
+// decides that after it has computed the fraction.)
 bool captures_prefill(const EngineInput& input) {
   const Request& request = input.request;
   const SglangRules rules = sglang_rules(request);
@@ -88,7 +88,7 @@ double reserve_mib(const EngineInput& input, double mib) {
   return out;
 }
 
-// adjust_mem_fraction_for_vlm: the larger the vision tower compared with ViT-L/14, the smaller the fraction.
+// adjust_mem_fraction_for_vlm: the larger the vision tower is compared with ViT-L/14, the smaller the fraction.
 double tower_factor(const EngineInput& input) {
   const std::optional<VisionShape>& vision = input.model.vision;
   if (!sglang_multimodal(input) || (!vision && !sglang_class(input.model).default_tower)) return 1;
@@ -99,7 +99,7 @@ double tower_factor(const EngineInput& input) {
   return 0.95 * std::clamp(1 - 0.1 * (ratio - 1), 0.8, 1.05);
 }
 
-// The GiB that releases in between keep free, by the GPU's size.
+// The GiB that releases without SglangRules::sums_reserve keep free, by the GPU's size.
 double share_by_size(const EngineInput& input, double mib) {
   const Request& request = input.request;
   const auto ranks = static_cast<double>(request.parallel.tensor * request.parallel.pipeline);
@@ -174,9 +174,8 @@ bool sglang_multimodal(const EngineInput& input) {
   return model.vision || model.has_audio || its.default_tower || its.always_multimodal;
 }
 
-// AMD's kernels keep additional memory free for contexts beyond 8192 tokens, even if the user sets the fraction
-// (attention_hook.py). MI355X with 0.6: 1,360,288 tokens printed, 1,360,269 planned. Kimi-K2.5 in 0.5.8 does not keep
-// it free.
+// For contexts beyond 8192 tokens AMD's kernels keep more memory free, even if the user sets the fraction
+// (attention_hook.py). Kimi-K2.5 in 0.5.8 does not.
 static double share_beside_kernels(const EngineInput& input) {
   constexpr std::uint64_t kLongContext = 8192;
   const Request& request = input.request;

@@ -3,15 +3,15 @@
 // Source: SGLang 0.5.8 and 0.5.23 (executed, tests/conformance): srt/model_executor/pool_configurator.py,
 // srt/mem_cache/memory_pool.py, kv_cache_configurator.py, configs/mamba_utils.py, server_args.py; start-up logs of 0.3
 // to 0.5 for plain KV, MLA, a hybrid with sliding layers and one with states.
-// - tokens = budget / cell, down to a whole page; a cell is one token of every layer of a rank. Page 0 is a dummy
-//   beside the budget.
-// - Models of the hybrid list keep sliding and chunked layers in a second pool of 0.8 of the tokens. All others keep
-//   every token of every layer.
-// - States get 0.9 / 1.9 of the budget as slots: a running request takes one, and the radix tree keeps two more.
-// - A draft (EAGLE, MTP, STANDALONE) has a pool of as many tokens; the budget counts them by the number of its layers,
-//   whatever its own width. Speculative decoding keeps a state for every guess of every request that may run.
-// - DeepSeek-V4: the window pool is 0.1 of the tokens, and pages are padded. Compressor sums follow that pool, or are a
-//   ring for each request; guesses double the rings.
+// - tokens = budget / cell, rounded down to a whole page. A cell is one token in every layer of a rank. Page 0 is a
+//   dummy and not part of the budget.
+// - Models on the hybrid list keep sliding and chunked layers in a second pool with 0.8 of the tokens. All other models
+//   keep every token of every layer.
+// - States get 0.9 / 1.9 of the budget as slots. A running request takes one, and the radix tree keeps two more.
+// - A draft (EAGLE, MTP, STANDALONE) has a pool of as many tokens. The budget counts them by the number of its layers,
+//   whatever its width. Speculative decoding keeps a state for every guess of every request that may run.
+// - DeepSeek-V4: the window pool has 0.1 of the tokens, and pages are padded. Compressor sums follow that pool, or are
+//   a ring for each request. Guesses double the rings.
 // What depends on the release is in rules.cpp.
 #include "engines/sglang/pools.h"
 
@@ -29,7 +29,7 @@ namespace kvplan {
 
 constexpr std::uint64_t kEvictionInterval = 128;  // SGLANG_SWA_EVICTION_INTERVAL
 constexpr std::uint64_t kAlignment = 576;         // DeepSeek-V4 pads a page to this many bytes
-constexpr std::uint64_t kSumsRatio = 4;           // the number of rows in the pool of sums is rounded up to it
+constexpr std::uint64_t kSumsRatio = 4;           // the pool of sums has a multiple of this many rows
 constexpr std::uint64_t kFixedSlots = 512;        // SglangRules::fixed_slots_without_tree
 
 static const LayerCache* first_attention(const std::vector<LayerCache>& caches) {
@@ -130,7 +130,7 @@ SglangPools::SglangPools(const EngineInput& input, std::vector<Note>& notes)
                      "--disable-radix-cache"});
 }
 
-// For each request a window, the tokens that are evicted late, and two pages; in addition two chunks and a page
+// Per request: a window, the tokens that are evicted late, and two pages. In addition two chunks and a page
 // (SWAChunkCapPoolConfigurator). Returns 0 if a ratio sizes the pool. With drafts it always does, because they need
 // more.
 std::uint64_t SglangPools::windows_by_request(const EngineInput& input) const {

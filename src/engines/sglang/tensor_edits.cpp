@@ -1,5 +1,5 @@
-// A model's tensors as SGLang's classes make them: types that a class fixes, tensors that it adds to the checkpoint's,
-// and tensors that every rank stores whole. Source, unless a row has its own: the classes of SGLang 0.5.8 and 0.5.23
+// A model's tensors in SGLang's classes: types that a class fixes, tensors that it adds to the checkpoint's, and
+// tensors that every rank stores whole. Source, unless a row has its own: the classes of SGLang 0.5.8 and 0.5.23
 // (srt/models, srt/layers), built on the meta device (tests/conformance/sglang).
 #include "engines/tensor_edits.h"
 
@@ -32,7 +32,7 @@ static bool sets_scales(const EngineTensors& model) {
   const std::string& dialect = model.quantization.dialect;
   return model.quantization.names_method && (dialect == "fp8" || dialect.starts_with("modelopt"));
 }
-// Except for Blackwell's TRT-LLM kernels.
+// Blackwell's TRT-LLM kernels do not.
 static bool swizzles_scales(const EngineTensors& model) {
   return !on_blackwell(model) && !model.request->weights && expert_type(model) == "nvfp4";
 }
@@ -49,7 +49,7 @@ static bool pads_experts(const EngineTensors& model) {
   const auto& scheme = model.quantization.scheme;
   return on_blackwell(model) && !model.request->parallel.expert && !(scheme && scheme->type == "nvfp4");
 }
-// On other GPUs Marlin's format makes them empty.
+// On other GPUs Marlin's format has no indices.
 static bool keeps_group_indices(const EngineTensors& model) {
   return model.request->card.is_amd() && model.quantization.dialect == "compressed-tensors" &&
          model.quantization.scheme && model.quantization.scheme->type.ends_with("int4");
@@ -219,7 +219,7 @@ constexpr TensorEdit kEdits[] = {
     {kGemma4, AddBeside{"<routers>", "root_size_and_norm", {.columns = 1, .plus = 1}}},
     {kGemma4, SplitBy{"qkv fc1", Split::kRows}},
     {kGemma4, SplitBy{"proj fc2", Split::kColumns}},
-    // 22 numbers per layer: minimum and maximum of each layer's inputs and outputs.
+    // 22 numbers per layer: the minimum and maximum of its inputs and outputs.
     {kGemma4, AddBeside{"vision_tower.layers.extra", "v_norm_and_bounds", {.rows = 1, .plus = 1 + 22, .over = 2}}},
     {kGemma4, AddBeside{"input_proj", "std", {.rows = 2}}},
     {kGemma4, AddBeside{"embedding_projection", "norm", {.columns = 1}}},
@@ -254,14 +254,14 @@ constexpr TensorEdit kEdits[] = {
      "LFM2's convolutions keep buffers for 256 requests.", {.since = {0, 5, 19}}},
     // MXFP4 experts have biases even if the model has none.
     {kKimiK3, AddBeside{"<experts>", "bias", {.rows = 1}, false, SplitLike::kRows}, "", {.holds = is_quantized}},
-    // Float32 instead of a byte for each block of 32.
+    // A float32 per block of 32, instead of a byte.
     {kDeepseekV4, AddCopy{"<experts>", "scales_in_float32", 3, 64}, "", {.holds = has_wide_scales}},
     {kMllama, join_image_rows},
     // Triton's format, which stores the gate and up projections as one tensor (testdata/observations/sglang.json:
     // Kimi-K2.5).
     {"", AddBeside{"<experts> -gate_proj", "g_idx", {.columns = 2}, true, SplitLike::kColumns},
      "CompressedTensorsWNA16TritonMoE", {.holds = keeps_group_indices}},
-    // For FlashInfer's TRT-LLM kernels a rank's part of an expert is rounded up to whole blocks.
+    // For FlashInfer's TRT-LLM kernels, a rank's part of an expert is rounded up to whole blocks.
     {"Qwen3MoeForCausalLM", PadParts{"<experts> -<mtp>", 128, true}, kPadding, {.holds = pads_experts}},
     {"Qwen3NextForCausalLM Qwen3_5MoeForConditionalGeneration", PadParts{"<experts> -<mtp>", 128, true}, kPadding,
      {.since = {0, 5, 10}, .holds = pads_experts}},
@@ -281,13 +281,12 @@ constexpr AngleRow kAngles[] = {
     {Archs{Arch::kGemma3}, 0, 1, false, "not in 0.5.9: Gemma 3 has no rotary table.", {.until = {0, 5, 10}}},
     {"Exaone4ForCausalLM", 0, 1, false, kLibrary, {.until = {0, 5, 9}}},
     {"VoxtralForConditionalGeneration", 0, 1, false, kLibrary, {.until = {0, 5, 11}}},
-    // Also a copy of the original frequencies.
+    // The original frequencies are copied too.
     {"Lfm2ForCausalLM", 0, 2, false, kLibrary, {.until = {0, 5, 9}}},
     {"Lfm2VlForConditionalGeneration", 0, 2, false, kLibrary, {.until = {0, 5, 10}}},
-    // An indexer may share the table of the attention in its layer. DeepSeek-V4 does not create a table that no layer
-    // uses.
+    // An indexer may share the table of its layer's attention. DeepSeek-V4 creates only tables that a layer uses.
     {Archs{Arch::kGlmMoeDsa, Arch::kDeepseekV4, Arch::kHyV4}, 0, 0, false, "", {.holds = of_indexer}},
-    // Its classes ignore the config's rope scaling.
+    // Gemma 3's classes ignore the config's rope scaling.
     {Archs{Arch::kGemma3}, 1, 1, false, "", {}, 131072},
     {kDeepseekV4, 2, 0, false, "freqs_cis: the angles also as complex numbers"},
     // For each frequency, whether it is for time, height or width, as 64-bit numbers.

@@ -1,11 +1,11 @@
-// Requests are admitted one after another and run to their length; counting ends at the first request that does not
-// fit.
+// Requests are admitted one after another and run to their full length. Counting ends at the first request that does
+// not fit.
 //
-// A request is admitted if the pool has blocks for its whole prompt; a window layer needs at most as many as the check
+// A request is admitted if the pool has blocks for its whole prompt. A window layer needs at most as many as the check
 // before start-up charges (KVCacheManager.allocate_slots, full_sequence_must_fit; max_admission_blocks_per_request).
 // During its prefill a state takes up to two more blocks: one for the batch in flight and one for a checkpoint. After
-// its prefill a request keeps fewer blocks: windows and chunks free those that they have passed
-// (remove_skipped_blocks), states keep one.
+// its prefill a request keeps fewer blocks: windows and chunks free the blocks that they have passed
+// (remove_skipped_blocks), and states keep one.
 //
 // Compared with the scheduler itself: the rows "at_once" of testdata/conformance/vllm-*.jsonl.
 #include "engines/vllm/at_once.h"
@@ -33,7 +33,8 @@ std::uint64_t states_in(const VllmSpec& spec, std::uint64_t tokens) {
   return spec.block_size == 0 ? 1 : ceil_div(tokens, spec.block_size);
 }
 
-// States that a prefill may use: two, or three if it is split into batches and a block is not longer than a batch.
+// The most states that a prefill uses: two, or three if it is split into batches and a block is not longer than a
+// batch.
 std::uint64_t most_states(const VllmSpec& spec, const ChargeRules& charge, std::uint64_t prompt) {
   const bool split = prompt > charge.batch_tokens && spec.block_size <= charge.batch_tokens;
   return std::min<std::uint64_t>(states_in(spec, prompt), split ? 3 : 2);
@@ -131,10 +132,10 @@ class Counter {
     }
     if (is_first || prefix_ == 0) return {std::max(out.most, out.kept), out.kept};
     out.kept -= shared;
-    // Windows and states before the end of the prefix may have been freed: a request is admitted as if it shared
+    // Windows and states before the end of the prefix may have been freed. Then the request is admitted as if it shared
     // nothing.
     if (!forgets_) out.most = rest;
-    // If every block has a state, the request reuses the state at the end of the prefix, whose block is also counted as
+    // If every block has a state, the request reuses the state at the end of the prefix. Its block is also counted as
     // free.
     if (pool_.charge->mamba_mode == MambaMode::kAll && !pool_.rules->caches_states) out.most = rest + found;
     if (has_windows_ && !pool_.rules->caches_states) out.most -= shared;
@@ -149,8 +150,7 @@ class Counter {
 
 }  // namespace
 
-// The number of kept blocks at the length where it is largest. A window may begin and end anywhere within its first and
-// last block.
+// The most blocks that a running request keeps at any length. A window may begin and end anywhere within a block.
 std::uint64_t running_blocks(const VllmSpec& spec, const VllmPool& pool, const Load& load) {
   const std::uint64_t charged = charged_blocks(spec, *pool.charge, load);
   if (spec.is_state()) return std::min(charged, kept_blocks(spec, pool, load.max_model_len.count()));
@@ -171,12 +171,12 @@ std::optional<std::uint64_t> vllm_runs_at_once(const VllmPool& pool, const Runni
     turn.push_back(counter.of(length.count(), false));
     kept = checked_add(kept, turn.back().kept, kRunningBlocks);
   }
-  // The first request has no earlier one to share with.
+  // The first request shares its prefix with nobody.
   const Blocks first = counter.of(running.lengths.front().count(), true);
   if (first.most > pool.blocks) return 0;
   std::uint64_t free = pool.blocks - first.kept;
   std::uint64_t out = 1;
-  // First the whole rounds that certainly fit, then one request at a time.
+  // First adds the whole rounds that certainly fit, then one request at a time.
   std::uint64_t most = 0;
   for (const Blocks& blocks : turn) most = std::max(most, blocks.most);
   const std::uint64_t margin = checked_add(most, kept, kRunningBlocks);

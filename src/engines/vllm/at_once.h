@@ -1,5 +1,5 @@
-// How many requests vLLM's scheduler runs together. The concurrency in its log is a different number: it charges every
-// request the blocks needed for admission, although a running request needs fewer.
+// How many requests vLLM's scheduler runs together. The concurrency in vLLM's log is a different number. It charges
+// every request the blocks needed for admission, although a running request needs fewer.
 #pragma once
 
 #include <vector>
@@ -20,7 +20,7 @@ struct VllmPool {
   Tokens source_tokens = {};  // source tokens in a request's cross-attention cache
 };
 
-// The most blocks of `spec` that a request of `load` has while it runs; never decreases as the load grows.
+// The most blocks of `spec` that a request of `load` uses while it runs. It never decreases as the load grows.
 std::uint64_t running_blocks(const VllmSpec& spec, const VllmPool& pool, const Load& load);
 
 // Absent if the rule is not known: a shared prefix in a release that does not cache states.

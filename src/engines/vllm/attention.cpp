@@ -22,7 +22,7 @@ struct AttentionRow {
   std::string_view types;   // of the cache; "16" for float16 and bfloat16
   std::string_view widths;  // of a head
   std::string_view sinks;   // GPUs on which the backend supports attention sinks
-  bool masks = false;       // supports images whose tokens attend to each other in both directions
+  bool masks = false;       // supports images with attention in both directions
   Release since{}, until = kNoEnd;
 };
 
@@ -78,7 +78,7 @@ struct Need {
   std::string type;
   std::uint64_t width = 0;
   bool sinks = false, masks = false;
-  bool has_one_kernel = false;  // FlashInfer is not available for some layers
+  bool has_one_kernel = false;  // some layers cannot use FlashInfer
 };
 
 bool takes(const AttentionRow& row, const Need& need, unsigned capability) {
@@ -91,7 +91,7 @@ bool is_of(const AttentionRow& row, Release release) {
   return release >= row.since && release < row.until;
 }
 
-// TurboQuant and DeepSeek-V4 have separate backends. The rows know only the indexers of deepseek_v2.py.
+// TurboQuant and DeepSeek-V4 have separate backends. The rows only cover the indexers of deepseek_v2.py.
 bool is_in_table(const EngineInput& input, const VllmClass& the_class, bool has_indexers) {
   return !the_class.is_always_packed && (!has_indexers || the_class.indexes_by_frequency) &&
          !name(input.types.key).starts_with("turboquant");

@@ -67,7 +67,7 @@ constexpr ClassRow<C> kClasses[] = {
       Arch::kDeepseek, Arch::kDeepseekOcr, Arch::kDeepseekV3, Arch::kDeepseekV32, Arch::kDeepseekV4}},
     // ROCM_DEFAULT_MRV1_ARCHITECTURES of 0.30.
     {&C::has_old_runner_on_rocm, {}, "DeepseekV32ForCausalLM DeepseekV4ForCausalLM GlmMoeDsaForCausalLM"},
-    // Executed.
+    // Found by running the engine.
     {&C::builds_unnamed_mtp, {Arch::kMimoV2}},
     // Classes with embedding_modules. Phi-3 and Mistral use Llama's.
     {&C::adapts_embedding,

@@ -19,9 +19,9 @@ struct VllmClass {
   bool keeps_latents = false;  // caches latents (MLA); for other classes vLLM caches full keys and values
   bool packs_convolutions =
       false;  // convolutions keep their inputs as windows; windows are in the layers of local_layer_ids
-  bool doubles_rings = false;  // rings for tokens whose index key is not complete
+  bool doubles_rings = false;  // if an index key covers several tokens, keeps the unfinished ones in rings
   bool rings_have_positions = false;
-  bool replicates_convolutions = false;  // convolutions that are a layer's second state are whole on every rank
+  bool replicates_convolutions = false;  // every rank has whole convolutions that are a layer's second state
   bool packs_fp8_latents = false;        // an FP8 cache uses the layout fp8_ds_mla
   bool is_always_packed = false;         // fp8_ds_mla is the only layout
   bool has_small_blocks = false;         // smaller blocks of packed entries; the compressor's sums are stored in rings
@@ -40,7 +40,7 @@ struct VllmClass {
   bool had_no_indexers = false;       // before VllmRules::hy_indexers
   bool has_sinks = false;             // attention sinks: FP8 caches need Triton
   bool lacks_flashinfer_fp8 = false;
-  bool has_heads_of_two_widths = false;  // Gemma4Config does not use FlashInfer for any layer
+  bool has_heads_of_two_widths = false;  // Gemma4Config uses FlashInfer for no layer
   bool lacks_fp8_on_blackwell = false;
   bool has_plain_experts = false;  // experts without a gate
   bool clamps_experts = false;     // swiglu_limit

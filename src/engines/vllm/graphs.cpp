@@ -1,8 +1,8 @@
-// CUDA graphs share one pool. In addition, V0 keeps about 1.3 times one layer's activations for each captured size, and
-// V1 keeps some KiB for each graph and layer, more with experts. Before vLLM sizes the cache it captures two or three
-// graphs, estimates all of them from these, and subtracts the estimate from the budget. The estimate is between half
-// and five times what the graphs take later. The new runner captures the largest whole graph twice and uses the second
-// capture as the estimate for each other graph.
+// All CUDA graphs share one pool. In addition, V0 keeps about 1.3 times one layer's activations for each captured size.
+// V1 keeps some KiB for each graph and layer, and more with experts. Before vLLM sizes the cache it captures two or
+// three graphs, estimates all of them from these, and subtracts the estimate from the budget. The estimate is between
+// half and five times what the graphs take later. The new runner captures the largest whole graph twice and uses the
+// second capture as the estimate of each other graph.
 //
 // Checked against start-up logs: testdata/observations/vllm.json. Two runs of the same start can differ by a factor of
 // two.
@@ -19,7 +19,7 @@ namespace kvplan {
 
 constexpr const char* kGraphBytes = "CUDA graphs";
 
-// Sizes up to `largest`: 1, 2, 4, steps of 8, and from 256 on steps of `step`.
+// Sizes up to `largest`: 1, 2, 4, then every 8, and from 256 on every `step`.
 static std::vector<std::uint64_t> ladder(std::uint64_t largest, std::uint64_t step) {
   std::vector<std::uint64_t> out;
   for (std::uint64_t size = 1; size <= largest; size += size < 4 ? size : size < 8 ? 4 : size < 256 ? 8 : step)
@@ -35,7 +35,7 @@ static std::uint64_t canvas(const EngineInput& input) {
   return 0;
 }
 
-// FP8 caches use FlashInfer, except on Hopper, where FlashAttention has a kernel (platforms/cuda.py).
+// FP8 caches use FlashInfer. On Hopper FlashAttention has a kernel for them (platforms/cuda.py).
 static bool uses_flashinfer_fp8(const EngineInput& input, const VllmRules& rules) {
   constexpr std::uint64_t kWidest = 256;
   const unsigned capability = input.request.card.capability();
@@ -54,8 +54,8 @@ static Bytes flashinfer_workspace(const EngineInput& input, const VllmRules& rul
   return Bytes(vllm_speculative_tokens(input) == 0 && uses_flashinfer_fp8(input, rules) ? kWorkspace : 0);
 }
 
-// FlashAttention 3 splits the keys of a captured step into up to 32 parts, each with a float32 output. All layers share
-// one buffer, as large as the largest graph needs (flash_attn_max_num_splits_for_cuda_graph).
+// In a captured step FlashAttention 3 splits the keys into up to 32 parts, each with a float32 output. All layers share
+// one buffer, which is as large as the largest graph needs (flash_attn_max_num_splits_for_cuda_graph).
 static Bytes split_outputs(const EngineInput& input, std::uint64_t tokens) {
   constexpr std::uint64_t kSplits = 32, kFloat = 4;
   if (tokens == 0 || !vllm_is_hopper(input.request)) return Bytes(0);
@@ -124,7 +124,8 @@ std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const Vllm
   const std::uint64_t most = std::min({by_steps, limit, batched});
   std::vector<std::uint64_t> out = ladder(most, rules.whole_graphs ? 16 : 8);
   if (is_named || asked.graph_batch) return out;
-  // vLLM also captures steps of whole requests with their drafts. Without drafts it only adds the widest step.
+  // With drafts vLLM also captures steps of whole requests and their drafts. Without drafts it only adds the widest
+  // step.
   const std::uint64_t requests = std::min(seqs, limit);
   std::vector<std::uint64_t> steps;
   if (of_step > 1 && rules.whole_steps) {
@@ -147,8 +148,8 @@ struct GraphTerm {
   Template formula;
 };
 
-// An H200 gives 0.1 MiB to each graph and 2.5 KiB to each of its kernels: logs have about as much. The step of a size
-// is captured in pieces between the layers' attention.
+// The size of a graph follows from the number of its kernels, as seen on an H200 (docs/measure.md) and in logs. The
+// layers between two attention calls are captured as one piece.
 GraphTerm of_kernels(const VllmGraphs& captures, std::uint64_t layers) {
   constexpr std::uint64_t kPiece = 118, kLayer = 20;  // KiB
   const std::uint64_t pieces = checked_mul(captures.count - captures.whole, layers + 1, kGraphBytes);
@@ -188,8 +189,7 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
   std::uint64_t pool = 0, stream = 0;
   if (rules.whole_graphs) {
     each = has_experts ? 230 : 132;
-    // The memory that estimating reserved is kept and reused, as is what the stream that captures takes: 256 B for each
-    // of the GPU's threads, and more (70 MiB on an H200).
+    // What estimating took is kept and reused. This also applies to the memory of the stream that captures.
     if (!rules.keeps_graph_pool) {
       pool = kPool / kPoolTokens * std::min(captures.largest, kPoolTokens);
       if (by_kernels) stream = 50 * kMiB;
@@ -224,7 +224,7 @@ std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const V
   if (is_new && !rules.estimates_new_graphs) return std::nullopt;  // this release does not estimate
   const bool shares = input.request.card.is_unified();
   if (is_new) {
-    // The largest whole graph is captured twice, and the second capture is the estimate for each of the others.
+    // The largest whole graph is captured twice, and the second capture is the estimate of each other graph.
     constexpr std::uint64_t kEach = 30 * kMiB;
     const VllmGraphs captures = vllm_captured_graphs(input, rules);
     const Bytes estimated = Bytes(kEach) * (captures.whole > 0 ? captures.whole - 1 : 0);

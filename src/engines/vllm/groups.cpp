@@ -12,7 +12,7 @@ namespace {
 
 using Members = std::vector<std::size_t>;
 
-// Whether both need the same number of token slots (UniformTypeKVCacheSpecs.is_uniform_type).
+// Whether both specs need the same number of token slots (UniformTypeKVCacheSpecs.is_uniform_type).
 bool same_slots(const VllmSpec& first, const VllmSpec& spec) {
   if (spec.block_size != first.block_size) return false;
   if (first.is_full_family()) return spec.is_full_family();
@@ -50,8 +50,8 @@ Members strided(const Members& members, std::size_t first, std::size_t step) {
   return out;
 }
 
-// Forms groups of equal length from buckets of equal specs. A group is as long as the shortest bucket, or as the
-// longest one if that is not much longer.
+// Forms groups of equal length from buckets of equal specs. A group is as long as the shortest bucket. If the longest
+// bucket is not much longer, it is as long as that one.
 VllmGroups paged(const std::vector<VllmSpec>& specs, const VllmRules& rules) {
   std::vector<Members> buckets;
   for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -79,8 +79,8 @@ VllmGroups paged(const std::vector<VllmSpec>& specs, const VllmRules& rules) {
   return out;
 }
 
-// V0: one block table for all layers, and a second one for the encoder's tokens in the same pool; self and cross
-// attention of a layer share its tensor (worker/cache_engine.py, get_num_layers).
+// V0: one block table for all layers, and a second one in the same pool for the encoder's tokens. Self attention and
+// cross attention of a layer share its tensor (worker/cache_engine.py, get_num_layers).
 VllmGroups one_table(const std::vector<VllmSpec>& specs) {
   VllmGroups out;
   out.pool = Pool::kUniform;
@@ -115,8 +115,8 @@ Bytes bytes_of(const PageCounts& counts) {
   return out;
 }
 
-// The group length between `lowest` and the longest bucket that needs the least padding. Of equally good lengths it is
-// the longest.
+// The group length between `lowest` and the longest bucket that needs the least padding; the longest if several are
+// equally good.
 std::uint64_t least_padding(const std::vector<std::uint64_t>& lengths, std::uint64_t lowest) {
   const std::uint64_t highest = *std::max_element(lengths.begin(), lengths.end());
   std::uint64_t best = lowest;
@@ -133,7 +133,7 @@ std::uint64_t least_padding(const std::vector<std::uint64_t>& lengths, std::uint
 
 constexpr std::uint64_t kAllLayers = ~std::uint64_t{0};
 
-// DeepSeek-V4: entries and index keys form one group; windows and states form further groups by block size and window,
+// DeepSeek-V4: entries and index keys form one group. Windows and states form more groups by block size and window,
 // with pages as large as the first group's.
 VllmGroups packed(std::vector<VllmSpec>& specs) {
   Members entries;
@@ -185,7 +185,7 @@ VllmGroups packed(std::vector<VllmSpec>& specs) {
   return out;
 }
 
-// Layers of a bucket need the same number of token slots. `repeats`: how often its pattern of page sizes repeats; 0 if
+// Layers of a bucket need the same number of token slots. `repeats`: how often the pattern of page sizes repeats; 0 if
 // some sizes occur more often than others.
 struct Bucket {
   Members members;
@@ -270,7 +270,7 @@ VllmGroups group_specs(std::vector<VllmSpec>& specs, const VllmRules& rules) {
   const auto any = [&](const auto& holds) { return std::any_of(specs.begin(), specs.end(), holds); };
   const bool has_rings = any([](const VllmSpec& spec) { return spec.type == SpecType::kRing; });
   const bool sliding_latents = any([](const VllmSpec& spec) { return spec.type == SpecType::kSlidingMla; });
-  // Only these layouts have rings, or windows of latents, together with other caches.
+  // Rings and windows of latents occur together with other caches only in these layouts.
   if (has_rings || sliding_latents) {
     const bool in_tuples = !has_rings && any([](const VllmSpec& spec) { return spec.stride > 1; });
     out = in_tuples ? packed(specs) : interleaved(specs);
@@ -287,7 +287,7 @@ StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& group
                      std::uint64_t last_layer) {
   StagePool out;
   PageCounts slots;   // the number of pages of each size in a block
-  PageCounts widest;  // those of the group whose pages have the most bytes
+  PageCounts widest;  // those of the group with the most bytes in its pages
   std::uint64_t longest = 0;
   for (const VllmGroup& group : groups.groups) {
     const PageCounts counts = page_counts(specs, group.members, first_layer, last_layer);
@@ -302,7 +302,7 @@ StagePool stage_pool(const std::vector<VllmSpec>& specs, const VllmGroups& group
     for (const VllmSpec& spec : specs) alignment = std::lcm(alignment, spec.alignment.count());
   out.block = out.gate = Bytes(round_up(bytes_of(slots).count(), alignment, "the bytes of a block"));
   if (is_packed && !groups.is_checked_whole) {
-    // The check before start-up assumes, for every slot, one page of each size in the first group.
+    // The check before start-up assumes that every slot has one page of each size in the first group.
     PageCounts tuples = page_counts(specs, groups.groups.front().members, first_layer, last_layer);
     for (auto& [page, count] : tuples) count = longest;
     out.gate = bytes_of(tuples);

@@ -15,7 +15,7 @@ constexpr std::uint64_t kWideBlock = 64;
 constexpr std::uint64_t kWidestHead = 512;
 constexpr std::uint64_t kMaskedHead = 256;  // the other head width that TRITON_FLASHINFER supports
 
-// kda_checkpoint.py; FLASHINFER_GDN_CHECKPOINT_ALIGNMENT of gdn_attn.py.
+// kda_checkpoint.py; FLASHINFER_GDN_CHECKPOINT_ALIGNMENT in gdn_attn.py.
 constexpr std::uint64_t kFlashKdaAlignment = 16;
 constexpr std::uint64_t kDeltaAlignment = 64;
 

@@ -47,7 +47,7 @@ static std::string_view kv_name(Dtype type) {
 
 constexpr std::uint64_t kRpcPort = 13345;  // any free port, the same on all nodes
 
-// A context beyond the model's own: vLLM refuses it unless an option allows it, and the positions need scaling.
+// A context beyond the model's own. vLLM refuses it unless an option allows it, and the positions need scaling.
 static void add_longer_context(const LaunchInput& input, const VllmRules& rules, Arguments& out, Launch& launch) {
   if (!is_beyond(input)) return;
   launch.environment.emplace_back("VLLM_ALLOW_LONG_MAX_MODEL_LEN", "1");
@@ -58,8 +58,8 @@ static void add_longer_context(const LaunchInput& input, const VllmRules& rules,
     out.add("--hf-overrides", keys);
 }
 
-// One command for each node. Copies that fit in a node are data parallel over the nodes; a copy that spans nodes is
-// started with their number.
+// One command per node. Copies that fit in a node are data parallel over the nodes. A copy that spans nodes is started
+// with the number of its nodes.
 static void add_nodes(const LaunchInput& input, const VllmRules& rules, const std::vector<std::string>& words,
                       Launch& launch) {
   const Request& request = *input.request;
@@ -96,8 +96,8 @@ static void add_nodes(const LaunchInput& input, const VllmRules& rules, const st
   }
 }
 
-// A connector's cache in host memory: bytes of all ranks together, or of each rank. For LMCache it is GiB of each rank,
-// 5 if its variable is not set.
+// A connector's cache in host memory: bytes of all ranks together or of each rank. For LMCache it is GiB of each rank,
+// and 5 if its variable is not set.
 static void complete_host_cache(CommandSettings& settings) {
   const auto number = [&](std::string_view option, double other) {
     const std::string* text = settings.find(option);
@@ -144,7 +144,7 @@ Launch vllm_launch(const LaunchInput& input) {
   out.add_revision(input);
   out.add("--max-model-len", input.load.max_model_len.count());
   add_longer_context(input, rules, out, launch);
-  // The plan's number of sequences is per copy, and so is vLLM's cap.
+  // The plan's number of sequences is per copy, and so is vLLM's limit.
   if (request.max_num_seqs || input.load.num_seqs > 1)
     out.add("--max-num-seqs", request.max_num_seqs.value_or(input.load.num_seqs));
   out.add_ranks("--tensor-parallel-size", request.parallel.tensor);

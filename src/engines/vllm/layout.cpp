@@ -1,22 +1,23 @@
 // vLLM: a pool of blocks, shared by groups of layers.
 //
-// What it does. Every layer states the bytes of a block of tokens and how many blocks one request of the maximum length
-// may hold (specs.h). Layers with equal needs form a group with one block table; a model with several types of layers
+// How it works. Every layer states the bytes of a block of tokens and how many blocks one request of the maximum length
+// may use (specs.h). Layers with equal needs form a group with one block table. A model with several types of layers
 // gets several groups of equal length, and all pages get one size, so that any block can serve any group (groups.h).
-// Bytes per GPU for a request are then blocks of all groups x the bytes of a block:
+// The bytes per GPU for a request are then the blocks of all groups times the bytes of a block:
 //
 //   reserved(L) = sum over groups of (blocks(L) + further sequences * running(L)) * pages of a block * page
 //
 // The first sequence is charged the blocks needed for admission, the others the blocks that they use while running
-// (at_once.h). This is more than the architecture needs, and the plan names the reasons: the last block is not full; a
-// window is charged for the batches in flight, and one block more; a recurrent state takes a whole page; layers that do
-// not fill the last group leave padding. KV heads are replicated if there are more ranks; latents, index keys and
-// DeepSeek-V4's caches are whole on every rank; states are divided. Groups are formed for the whole model, then each
-// pipeline stage keeps its layers of them; the stage with the largest block decides how many there are.
+// (at_once.h). This is more than the architecture needs, and the plan names the reasons: the last block is not full, a
+// window is charged for the batches in flight and one block more, a recurrent state takes a whole page, and layers that
+// do not fill the last group leave padding. If there are more ranks than KV heads, the heads are replicated. Every rank
+// has all latents, index keys and DeepSeek-V4's caches, and a part of each state. Groups are formed for the whole
+// model. Then each pipeline stage keeps its layers of them, and the stage with the largest block decides how many
+// blocks there are.
 //
-// What its log prints. "GPU KV cache size": until 0.20 blocks / groups x block size, since 0.21 concurrency x length;
-// "Maximum concurrency": blocks / blocks of one request; "KV cache needed": reserved(L) of one sequence; "estimated
-// maximum model length": the longest L that fits. The null block is part of the count.
+// What vLLM's log prints. "GPU KV cache size": blocks / groups x block size until 0.20, concurrency x length since
+// 0.21. "Maximum concurrency": blocks / blocks of one request. "KV cache needed": reserved(L) of one sequence.
+// "estimated maximum model length": the longest L that fits. The null block is part of the count.
 //
 // Sources (vllm/): v1/kv_cache_interface.py (pages, worst case), v1/core/kv_cache_utils.py (groups, blocks, log lines),
 // model_executor/layers/mamba/mamba_utils.py (states), platforms/interface.py and model_executor/models/config.py
@@ -45,7 +46,7 @@ namespace kvplan {
 namespace {
 
 constexpr std::string_view kBlocksOverflow = "the blocks of a request";
-constexpr double kMostTokens = 9e18;  // states do not grow: their "size in tokens" is unbounded
+constexpr double kMostTokens = 9e18;  // states do not grow, so their "size in tokens" is unbounded
 
 std::int64_t difference(Bytes a, Bytes b) {
   return signed_difference(a.count(), b.count());
@@ -109,7 +110,7 @@ class VllmLayout : public CacheLayout {
     return out;
   }
 
-  // One group: a tensor for each layer. Several: tensors that are shared by a layer of each group
+  // One group has a tensor per layer. Several groups have tensors that one layer of each group shares
   // (v1/worker/gpu_model_runner.py, _allocate_kv_cache_tensors).
   std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const override {
     const Stage& stage = stages_[rank / tensor_parallel_];
@@ -151,7 +152,7 @@ class VllmLayout : public CacheLayout {
   std::vector<LedgerLine> host(const Load&) const override { return host_; }
 
   // v1/kv_offload/cpu/spec.py: blocks of all ranks, aligned to a page of memory. Every group stores the blocks of a
-  // whole sequence. kvplan does not subtract blocks that a window or a state makes unnecessary.
+  // whole sequence. kvplan does not subtract blocks that windows and states do not need.
   std::optional<HostCache> host_cache(std::optional<Bytes>, const Load& load) const override {
     constexpr std::uint64_t kAlignment = 4096;
     if (!host_cache_ || *host_cache_ == Bytes(0)) return std::nullopt;
@@ -185,7 +186,7 @@ class VllmLayout : public CacheLayout {
       if (spec.block_size > 0 && (best == nullptr || spec.block_size > best->block_size)) best = &spec;
     }
     if (best != nullptr) return best->block_size;
-    // A model with only states, without prefix caching, has one state for the whole length.
+    // Without prefix caching a model that only has states has one state for the whole length.
     return specs_.empty() ? std::nullopt : whole_length_;
   }
 
@@ -275,7 +276,7 @@ class VllmLayout : public CacheLayout {
     return {blocks, {}, &charge_, &rules_, load.max_model_len, load.source_tokens};
   }
 
-  // Blocks of all sequences. The first sequence has `charged` blocks; without the hybrid manager the others have as
+  // Blocks of all sequences. The first sequence has `charged` blocks. Without the hybrid manager the others have as
   // many.
   std::uint64_t over_sequences(std::uint64_t charged, const VllmSpec& spec, const Load& load) const {
     if (load.num_seqs == 0) return 0;
@@ -295,8 +296,8 @@ class VllmLayout : public CacheLayout {
     return out;
   }
 
-  // Until 0.26 the log divided the bytes of all groups by the bytes of the first group, which gives a different number
-  // if their pages differ.
+  // Until 0.26 the log divided the bytes of all groups by the bytes of the first group. If their pages differ, that
+  // gives a different number.
   std::uint64_t blocks_of_concurrency(const Load& load) const {
     if (groups_.pool != Pool::kPacked || rules_.packed_sum_of_pages) {
       std::uint64_t out = 0;
@@ -342,7 +343,7 @@ class VllmLayout : public CacheLayout {
     return out;
   }
 
-  // The steps from the needed bytes to the reserved bytes, one reason at a time. The remainder is slots that no layer
+  // The steps from the needed bytes to the reserved bytes, one reason at a time. The remainder are slots that no layer
   // fills.
   std::vector<GapLine> gap(const Stage& stage, const Load& load, const RankCache& rank) const {
     enum { kForm, kDrafts, kRounding, kFullLength, kReserve, kStates, kAlignment, kUnification, kPadding };
@@ -440,7 +441,7 @@ class VllmLayout : public CacheLayout {
   Bytes widest_gate_, widest_block_;
   std::string draft_label_;
   std::optional<std::uint64_t> whole_length_;
-  std::optional<std::uint64_t> checked_cap_;  // max_num_seqs is limited if each sequence needs a block for its state
+  std::optional<std::uint64_t> checked_cap_;  // the limit of max_num_seqs if each sequence needs a block for its state
 };
 
 }  // namespace

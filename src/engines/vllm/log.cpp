@@ -13,7 +13,7 @@ using enum LogEventId;
 constexpr LogTemplate kFigures[] = {
     // The release, and the command that started it.
     log_phase(StartPhase::kServer, "vLLM API server version {api_version:word}"),
-    log_phase(StartPhase::kServer, "\u2588 version {version:word}"),  // after the block letters
+    log_phase(StartPhase::kServer, "\u2588 version {version:word}"),  // after the banner's block letters
     log_figure("] version {version:word}"),
     log_figure("vllm-openai:v{version:word}"),
     log_figure("vllm=={version:word}"),

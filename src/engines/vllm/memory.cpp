@@ -3,13 +3,13 @@
 // determine_available_memory; worker/worker.py in V0).
 //
 //   batch:   tokens * 3 * (hidden + intermediate / tp) * 2 B: a layer's gate, up, product, residual, input and output
-//   sampler: rows * vocabulary * bytes of an element, beside the hidden states of the batch
+//   sampler: rows * vocabulary * bytes of an element, in addition to the hidden states of the batch
 //
 // On its first start the new runner compiles during the profile run. It then benchmarks the embedding kernel on a copy
-// of the embedding, and that copy counts in the peak. kvplan plans the first start, because it leaves the least memory
-// for the cache.
+// of the embedding, which counts in the peak. kvplan plans the first start, because it leaves the least memory for the
+// cache.
 //
-// Checked against start-up logs: testdata/observations/vllm.json; scripts/ranges.py fits the ranges to them.
+// Checked against start-up logs: testdata/observations/vllm.json. scripts/ranges.py fits the ranges to them.
 #include "engines/vllm/vllm.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ constexpr std::string_view kActivations = "the activations";
 constexpr std::uint64_t kIndexerLogits = 512 * kMiB;  // VLLM_SPARSE_INDEXER_MAX_LOGITS_MB, in the profile run
 
 // Bytes per element of the logits while rows are sampled. Full sampling has 16 and 32 bit logits, a sorted copy with
-// int64 indices, probabilities and their sums. Other runners skip most of the sorting, or only have 16 bit logits, once
+// int64 indices, probabilities and their sums. Other runners skip most of the sorting, or only have 16 bit logits once
 // or twice.
 std::uint64_t sampled_bytes(const EngineInput& input, const VllmRules& rules) {
   constexpr std::uint64_t kSorting = 39, kSparing = 15, kPlain = 2, kTwice = 10;
@@ -53,8 +53,8 @@ Bytes copied_embedding(const EngineInput& input, const VllmRules& rules) {
   return Bytes(rows) * checked_mul(input.model.hidden_size, 2, kActivations);
 }
 
-// Workspaces of the experts' kernels are allocated once and stay (v1/worker/workspace.py), so the sampler runs beside
-// them: for each token and expert the product of both matrices, and their input or output
+// Workspaces of the experts' kernels are allocated once and stay (v1/worker/workspace.py), so they add to the sampler's
+// peak. For each token and expert they have the product of both matrices, and their input or output
 // (TritonExperts.workspace_shapes).
 Bytes kept_workspaces(const EngineInput& input, const VllmRules& rules) {
   const ExpertShape& experts = input.model.experts;
@@ -70,7 +70,8 @@ Bytes kept_workspaces(const EngineInput& input, const VllmRules& rules) {
   return Bytes(vllm_batched_tokens(input, rules)) * checked_mul(experts.used, row, kActivations) * 2;
 }
 
-// The peak of the profile run: the largest of the sampler, a layer with the batch, and a first start that compiles.
+// The peak of the profile run. It is the largest of three: the sampler, a layer with the batch, and a first start that
+// compiles.
 LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool is_first_stage, bool is_last_stage) {
   const bool is_new = vllm_has_new_runner(input, rules);
   const std::string_view term = is_new                  ? "vllm activation, new runner"
@@ -132,9 +133,9 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool is_
                      source);
 }
 
-// The profile run allocates a buffer into which prefills gather index keys, 128 FP8 bytes and 4 of a scale each; it
-// stays (v1/attention/backends/mla/indexer.py, get_max_prefill_buffer_size). The buffer has space for 40 or 16 times
-// the longest length.
+// The profile run allocates a buffer for the index keys of prefills: 128 FP8 bytes and a 4-byte scale per key. It
+// stays, and it has space for 40 or 16 times the longest length (v1/attention/backends/mla/indexer.py,
+// get_max_prefill_buffer_size).
 std::optional<LedgerLine> index_workspace(const EngineInput& input, const VllmRules& rules, Tokens longest) {
   constexpr std::uint64_t kKey = 132, kRoom = 40, kLongRoom = 16, kLong = 256 * 1024;
   const std::optional<std::uint64_t> stride = index_stride(input);
@@ -150,8 +151,8 @@ std::optional<LedgerLine> index_workspace(const EngineInput& input, const VllmRu
       "vLLM v1/attention/backends/mla/indexer.py get_max_prefill_buffer_size");
 }
 
-// Whether NCCL has buffers for NVLink's switches and symmetric memory: on Hopper and newer GPUs. If only a size is
-// given, on large ones.
+// Whether NCCL has buffers for NVLink's switches and symmetric memory: on Hopper and newer GPUs, or on large GPUs if
+// only the size is given.
 bool has_wide_buffers(const Request& request) {
   constexpr unsigned kHopper = 90;
   constexpr std::uint64_t kLarge = 70 * kGiB;
@@ -159,8 +160,8 @@ bool has_wide_buffers(const Request& request) {
   return !request.card.memory || *request.card.memory >= Bytes(kLarge);
 }
 
-// The CUDA context exists before the budget is computed; this line is what grows later: the workspaces of libraries and
-// NCCL's buffers.
+// The CUDA context exists before the budget is computed. This line has what grows later: the workspaces of libraries
+// and NCCL's buffers.
 LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   const Request& request = input.request;
   const bool alone = request.parallel.tensor == 1;  // pipeline stages exchange data through a few buffers
@@ -178,8 +179,8 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   if (!alone && !rules.v1_engine)
     return line("vllm outside, several GPUs", "outside PyTorch and communication", 300, " on a rank of several",
                 "0.11 to 0.93 GiB in 8 start-up logs of V0");
-  // Logs of one source grow by 2 GiB in the first step, as much as before the budget: probably a second communicator,
-  // of which NCCL 2.28 keeps 388 MiB on an H200 even for a single rank (648 MiB with the first).
+  // Logs from one source grow in the first step by as much again: probably a second NCCL communicator (docs/measure.md
+  // has its size on an H200).
   if (!alone && rules.sparing_sampler && vllm_is_hopper(request))
     return line("vllm outside, Hopper with NVLink", "outside PyTorch and communication", 2112, " on a rank of several",
                 "2.06 to 2.21 GiB in 13 start-up logs of H100, all of one source");
@@ -204,7 +205,7 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   if (!is_new)
     return line("vllm outside since 0.27", "outside PyTorch, and kept by its allocator", 230, " on one GPU",
                 "0.15 to 0.48 GiB in start-up logs since 0.27, 0.1 to 0.7 more at a first start");
-  // PenaltiesState: for every request an int32 count and a bit of every token.
+  // PenaltiesState: for every request, a count (int32) and a bit per token of the vocabulary.
   const std::uint64_t seqs = vllm_max_num_seqs(request, rules);
   const Bytes counts(checked_mul(checked_mul(seqs, input.model.vocab_size, kActivations), 33, kActivations) / 8);
   const Bytes base(144 * kMiB);
@@ -221,22 +222,22 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
 // The encoder runs over as many items as its budget allows, and its outputs stay while the batch is profiled
 // (v1/core/encoder_cache_manager.py, multimodal/encoder_budget.py): budget = max(batch, tokens of the largest item).
 struct EncoderBudget {
-  std::uint64_t batch = 0, item = 0;  // in tokens; 0: the config does not give the size of an item
+  std::uint64_t batch = 0, item = 0;  // in tokens; 0 if the config does not give the size of an item
   std::uint64_t budget = 0, held = 0;
-  std::uint64_t encoded = 0;  // what passes the encoder in one run
+  std::uint64_t encoded = 0;  // tokens that pass through the encoder in one run
 };
 
 constexpr std::uint64_t kQwenImage = 16384;  // max_pixels of Qwen's processors / pixels per token
 
-// Qwen2-VL's longest video has two frames of the largest image for each image's tokens that the context leaves free, up
-// to a number of frames (Qwen2VLProcessingInfo.get_num_frames_with_most_features).
+// Qwen2-VL's longest video has two frames of the largest image for each image that the context has space for, up to a
+// number of frames (Qwen2VLProcessingInfo.get_num_frames_with_most_features).
 std::uint64_t qwen_video(const VllmRules& rules, Tokens context) {
   std::uint64_t images = context.count() / kQwenImage;
   if (rules.image_beside_video && images > 0) --images;
   return kQwenImage * std::clamp<std::uint64_t>(images, 1, rules.video_frames / 2);
 }
 
-// Qwen3-VL's video has a limit of pixels, and 0.11 and 0.12 count 12.5 tokens for each of its tokens.
+// Qwen3-VL's videos have a limit of pixels. 0.11 and 0.12 count 12.5 tokens for each token of a video.
 constexpr std::uint64_t kQwen3Video = 12288, kQwen3Counted = kQwen3Video * 25 / 2;
 
 std::optional<EncoderBudget> encoder_budget(const EngineInput& input, const VllmRules& rules, Tokens context) {
@@ -280,7 +281,7 @@ LedgerLine encoder_cache(const EngineInput& input, const EncoderBudget& encoder)
       LineId::kEncoderCache};
 }
 
-// The encoder's peak counts if it is larger than the batch's peak. It is computed like that of a decoder layer.
+// The encoder's peak counts if it is larger than the batch's peak. It is computed like a decoder layer's peak.
 std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBudget& encoder, Bytes batch_peak) {
   const VisionShape& vision = *input.model.vision;
   const std::uint64_t patches = checked_mul(encoder.encoded, vision.patches, kActivations);
@@ -300,8 +301,8 @@ std::optional<LedgerLine> encoder_pass(const EngineInput& input, const EncoderBu
       "estimate: the profile run of v1/worker/gpu_worker.py");
 }
 
-// V0 profiled max_num_seqs prompts of an encoder-decoder, each with its largest image, and ran the encoder over all of
-// them at once; its output stays in addition to the batch (worker/enc_dec_model_runner.py, profile_run).
+// For an encoder-decoder V0 profiled max_num_seqs prompts, each with its largest image, and ran the encoder over all of
+// them at once. The output stays in addition to the batch (worker/enc_dec_model_runner.py, profile_run).
 std::optional<LedgerLine> crossed_images(const EngineInput& input, const VllmRules& rules, const Load& load,
                                          Bytes batch_peak) {
   if (rules.v1_engine || !input.model.vision || !vllm_has_cross_attention(input) || load.source_tokens == Tokens(0))

@@ -88,8 +88,8 @@ static Found card(const EngineInput& input) {
   return std::nullopt;
 }
 
-// The width of the shared experts' MLP if ranks split it; 0: none, or each rank has all of it for its part of the
-// sequences (use_sequence_parallel_moe).
+// The width of the shared experts' MLP if ranks split it. 0 if there is none, or if each rank has all of it for its
+// part of the sequences (use_sequence_parallel_moe).
 std::uint64_t split_shared_width(const EngineInput& input) {
   const Parallel& parallel = input.request.parallel;
   if (parallel.expert && parallel.tensor > 1 && parallel.data > 1) return 0;
@@ -98,7 +98,7 @@ std::uint64_t split_shared_width(const EngineInput& input) {
   return 0;
 }
 
-// Blocks of FP8 weights that ranks split: validate_fp8_block_shape, and for experts separately.
+// Ranks that split FP8 weights must have whole blocks: validate_fp8_block_shape, and a separate check for experts.
 static Found fp8_blocks(const EngineInput& input, const VllmRules& rules) {
   const std::optional<WeightScheme> scheme = planned_quantization(input).scheme;
   const Request& request = input.request;

@@ -11,7 +11,7 @@ namespace kvplan {
 // timestamp (gemma4_mm.py).
 constexpr std::uint64_t kGemma4Video = 32 * (70 + 2 + 6);
 
-// Whether EngineArgs treats the GPU as large: at least 70 GiB, but not an A100. GB10 is not large until 0.33, because
+// Whether EngineArgs treats the GPU as large: at least 70 GiB, except the A100. Until 0.33 GB10 is not large, because
 // NVML did not report its memory. If no GPU is named, a large one is assumed.
 static bool is_large(const CardRequest& card) {
   constexpr std::uint64_t kLarge = 70 * kGiB;

@@ -15,10 +15,10 @@ namespace kvplan {
 
 namespace {
 
-// Tokens in a block of each attention kernel. DeepSeek-V4 has one size for its entries, one for its window, and one for
-// the compressor's states.
+// Tokens in a block of each attention kernel. DeepSeek-V4 has one size for entries, one for its window, and one for the
+// compressor's states.
 constexpr std::uint64_t kAttentionBlock = 16;
-constexpr std::uint64_t kLatentStateBlock = 128;  // if the model also has states
+constexpr std::uint64_t kLatentStateBlock = 128;  // in models that also have states
 constexpr std::uint64_t kSparseBlock = 128;
 constexpr std::uint64_t kPackedBlock = 256;
 constexpr std::uint64_t kPackedWindowBlock = 64;
@@ -29,10 +29,10 @@ constexpr std::uint64_t kShortStateBlock = 4;  // windows of 8 tokens (ratio 4)
 constexpr std::uint64_t kLongStateBlock = 8;   // windows of 128 tokens (ratio 128)
 constexpr std::uint64_t kShortStateWindow = 8;
 constexpr std::uint64_t kIndexRows = 64;
-constexpr std::uint64_t kPositions = 24;         // bytes: three 64-bit positions of a token
+constexpr std::uint64_t kPositions = 24;         // bytes: three 64-bit positions per token
 constexpr std::uint64_t kPackedRope = 128;       // bytes
 constexpr std::uint64_t kPackedAlignment = 576;  // pages of fp8_ds_mla
-// Tokens in a chunk of the Mamba kernels: the number in most Mamba-2 models, and vLLM's fallback.
+// Tokens in a chunk of the Mamba kernels: as in most Mamba-2 models, and vLLM's fallback.
 constexpr std::uint64_t kPaddedHead = 256;  // q, k and v of releases that do not cache latents
 constexpr std::uint64_t kStateChunk = 256;
 constexpr std::uint64_t kShortStateChunk = 128;
@@ -123,7 +123,8 @@ class SpecMaker {
     }
   }
 
-  // States: one per sequence; with prefix caching one in every block, or two at block ends (config/vllm.py).
+  // States: one per sequence. With prefix caching there is one in every block, or two at the ends of blocks
+  // (config/vllm.py).
   void choose_mode() {
     const Request& request = input_.request;
     ChargeRules& charge = out_.charge;
@@ -132,7 +133,7 @@ class SpecMaker {
     if (mode != "none" && mode != "align" && !(mode == "all" && rules_.all_mode))
       refuse("--mamba-cache-mode: vLLM has no mode \"" + std::string(mode) + "\"",
              rules_.all_mode ? "use none, align or all" : "use none or align");
-    // Without prefix caching there is no mode; with it, "none" means the release's default.
+    // Without prefix caching there is no mode. With it, "none" means the release's default.
     if (has_state_ && vllm_caches_prefixes(input_, true, rules_)) {
       // Only selective-scan models keep a state for every block; delta-rule models align.
       const bool all = mode == "all" || (mode == "none" && !rules_.align_by_default && any_cache(is_scan));
@@ -183,8 +184,8 @@ class SpecMaker {
             {{"block_size", kernel_}}}});
   }
 
-  // A rank's number of KV heads: they are replicated if there are fewer heads than ranks. Ranks that do not divide them
-  // are refused (refusal.h); the plan rounds up.
+  // A rank's KV heads. If there are fewer heads than ranks, they are replicated. Ranks that do not divide the heads are
+  // refused (refusal.h), and the plan rounds up.
   std::uint64_t units(const Term& term) const { return local_units(term, ranks_, Uneven::kRoundUp); }
 
   Bytes bytes_of(const Term& term, const CacheTypes& types) const {
@@ -227,7 +228,7 @@ class SpecMaker {
     return spec;
   }
 
-  // One block for each request, with space for the unfinished group and the draft tokens of a step.
+  // One block per request, with space for the unfinished group and the draft tokens of a step.
   VllmSpec ring(const LayerCache& cache, const Term& term, const CacheTypes& types) const {
     const std::uint64_t group = term.limit.total().count();
     const std::uint64_t groups = ceil_div(checked_add(group, vllm_speculative_tokens(input_), kBlockBytes), group);
@@ -238,8 +239,8 @@ class SpecMaker {
     return out;
   }
 
-  // Inkling: the inputs of a layer's four convolutions, stored for each head with a width that is rounded up to a power
-  // of two (models/inkling/nvidia/sconv_swa_attn.py).
+  // Inkling: the inputs of a layer's four convolutions, stored per head. Their width is rounded up to a power of two
+  // (models/inkling/nvidia/sconv_swa_attn.py).
   VllmSpec convolutions(const LayerCache& cache, const Term& term) const {
     VllmSpec out = blank(cache, SpecType::kSliding);
     out.label = "convolutions";
@@ -254,7 +255,7 @@ class SpecMaker {
     return out;
   }
 
-  // Adds a term that is not a key or value, and returns whether the term was one.
+  // Adds a term that is neither a key nor a value. Returns whether the term was one.
   bool add_beside(const LayerCache& cache, const Term& term, const CacheTypes& types, VllmSpec& state) {
     if (is_fixed(term) && class_.packs_convolutions) {
       push(convolutions(cache, term));
@@ -298,11 +299,11 @@ class SpecMaker {
         attention.type = attention.type == SpecType::kMla ? SpecType::kSlidingMla : SpecType::kSliding;
       if (term.limit.kind == LimitKind::kChunk) attention.type = SpecType::kChunked;
       if (is_windowed(term)) attention.window = term.limit.total().count();
-      // vLLM has no cache that drops the middle of a sequence, so it keeps all tokens.
+      // vLLM has no cache that drops the middle of a sequence, so such a layer keeps all tokens.
       if (term.limit.kind == LimitKind::kSink) attention.promoted = true;
       if (is_value(term)) {
-        // If vLLM expands latents, it stores values as wide as keys. Older releases require equal widths for other
-        // layers too.
+        // If vLLM expands latents, values are as wide as keys. Older releases require equal widths for other layers
+        // too.
         const bool local = attention.type == SpecType::kChunked || attention.type == SpecType::kCross;
         const bool one_width = expand || !(local ? rules_.local_value_width : rules_.window_value_width);
         if (one_width) term.shape.width = key_width;
@@ -313,7 +314,7 @@ class SpecMaker {
         attention.width += term.shape.width;
       }
       attention.entry += bytes_of(term, types);
-      // fp8_ds_mla has space for a rotary part even if the model has none.
+      // fp8_ds_mla has space for a rotary part, even if the model has none.
       if (types.key == Dtype::kFp8DsMla && term.part == Part::kRope && term.shape.width == 0)
         attention.entry += Bytes(kPackedRope);
     }
@@ -372,7 +373,7 @@ class SpecMaker {
     for (const VllmSpec& spec : others) push(spec);
   }
 
-  // Attention blocks are enlarged to at least the size of a state, and states are padded to that size
+  // Attention blocks are enlarged to at least the size of a state, and states are padded to the same size
   // (Platform._align_hybrid_block_size; earlier HybridAttentionMambaModelConfig).
   void align_states() {
     Bytes state;
@@ -436,7 +437,7 @@ class SpecMaker {
     return input_.request.vllm.hybrid_manager && rules_.hybrid_manager;
   }
 
-  // Without the hybrid manager all layers share one block table: windows are kept at full length
+  // Without the hybrid manager all layers share one block table, so windows are kept at full length
   // (unify_hybrid_kv_cache_specs).
   void promote_windows() {
     if (has_state_) {
@@ -478,8 +479,8 @@ class SpecMaker {
     }
   }
 
-  // Tokens that are scheduled and not finished: one batch, or one batch for each concurrent step (async scheduling has
-  // two without pipeline stages).
+  // Tokens that are scheduled but not finished: one batch per concurrent step. Async scheduling has two steps, unless
+  // there are pipeline stages.
   std::uint64_t in_flight_tokens() const {
     const std::uint64_t stages = input_.request.parallel.pipeline;
     const std::uint64_t batches = !rules_.in_flight_batches ? 1 : stages <= 1 ? 2 : stages;

@@ -1,4 +1,4 @@
-// A model's caches as vLLM's KVCacheSpecs: the contents of one layer's block, and how many blocks a request is charged
+// A model's caches as vLLM's KVCacheSpecs: what one layer's block contains, and how many blocks a request is charged
 // for.
 #pragma once
 
@@ -33,9 +33,9 @@ struct VllmSpec {
   std::uint64_t window = 0;      // tokens of a window or a chunk
   std::uint64_t stride = 1;      // tokens per entry
   Bytes entry;                   // bytes of an entry (one token, or `stride` tokens), or of a state
-  std::uint64_t heads = 0, width = 0, value_width = 0;  // attention specs with these in common are equal
+  std::uint64_t heads = 0, width = 0, value_width = 0;  // attention specs that agree in these are equal
   Bytes page;                                           // bytes that a block needs
-  Bytes padded;                                         // bytes that a block takes, padding included
+  Bytes padded;                                         // bytes that a block takes, including padding
   Bytes alignment{1};                                   // alignment of blocks that store all layers
 
   bool is_state() const { return type == SpecType::kState; }
@@ -51,7 +51,7 @@ enum class MambaMode { kNone, kAlign, kAll };
 struct ChargeRules {
   std::uint64_t in_flight_tokens = 8192;  // tokens charged in addition to a window
   std::uint64_t batch_tokens = 8192;      // of one step
-  std::uint64_t source_tokens = 0;        // charged for every source, whatever its length; 0: the source's own length
+  std::uint64_t source_tokens = 0;        // charged for every source, whatever its length; 0 if its own length counts
   std::uint64_t context_ranks = 1;        // decode context parallel: ranks that share a sequence's tokens
   MambaMode mamba_mode = MambaMode::kNone;
   std::uint64_t state_slots = 1;  // blocks of one request, in modes none and align
@@ -59,7 +59,7 @@ struct ChargeRules {
   std::uint64_t extra_slots = 0;  // blocks in mode all, in addition to one state in every block
 };
 
-// The label of index keys, which are specs separate from their layer's own.
+// The label of index keys. They have specs apart from those of their layer.
 inline constexpr std::string_view kIndexLabel = "index keys";
 
 // Blocks that vLLM charges for one request of `load` under `spec` (max_memory_usage_bytes / page_size_bytes).
@@ -75,7 +75,7 @@ struct SpecList {
   std::string draft_label = "draft layers";
 };
 
-// All specs of one rank of the model; throws Error(kBadInput) with vLLM's rule if it refuses. Adds notes.
+// All specs of one rank of the model. Adds notes. Throws Error(kBadInput) with vLLM's rule if vLLM refuses it.
 SpecList vllm_specs(const EngineInput& input, const VllmRules& rules, std::vector<Note>& notes);
 
 }  // namespace kvplan

@@ -1,4 +1,4 @@
-// A model's tensors as vLLM's classes make them: which they leave out, pad, store in another type or add, and what vLLM
+// A model's tensors in vLLM's classes: which ones they leave out, pad, store in another type or add, and what vLLM
 // stores in addition. Tensors that depend on neither release nor GPU are derived in src/models
 // (TensorGroup::is_derived).
 #include "engines/tensor_edits.h"
@@ -94,7 +94,7 @@ void add_layer_embeddings(EngineTensors& model) {
   model.tensors.push_back(derived_tensor("per_layer_embeddings", batch_of(model), width));
 }
 
-// The fused matrix has a row of beta for each head; its other rows are multiples.
+// The fused matrix has one row of beta per head. Its other rows are multiples of a head's width.
 void pad_kda(EngineTensors& model) {
   constexpr std::uint64_t kMultiple = 16;
   const std::uint64_t ranks = std::max<std::uint64_t>(1, model.request->parallel.tensor);
@@ -134,7 +134,7 @@ constexpr Archs kKimi{Arch::kKimiLinear, Arch::kKimiK3};
 constexpr TensorEdit kEdits[] = {
     // Only the layers whose output is used are loaded.
     {"", DropTensors{"vision_tower.unread_* vision_tower.head.*"}, "models/llava.py init_vision_tower_for_llava"},
-    // The head is quantized like any other layer unless the list of excluded modules names it.
+    // The head is quantized like other layers, unless the list of excluded modules names it.
     {"", pack_unlisted_head, "quantization/modelopt.py get_quant_method"},
     {AllBut{Arch::kGemma4, Arch::kGemma4Unified, Arch::kGptOss}, PadParts{"<experts>", 128},
      "fused_moe/oracle/unquantized.py; not in 0.30: Experts that are not quantized are padded to 128 on data centre "
@@ -206,7 +206,7 @@ constexpr TensorEdit kEdits[] = {
 // Each attention layer has scales of Q, K, V and the probabilities, and copies of the K and V scales for the host.
 constexpr std::uint64_t kScales = 24;
 constexpr std::uint64_t kScalesWithRanges = 36;
-// Parameters for the scales of K and V, if the checkpoint's method may set them (BaseKVCacheMethod).
+// Parameters for the scales of K and V, if the checkpoint's method may set these (BaseKVCacheMethod).
 constexpr std::uint64_t kLoadedScales = 8;
 
 // Classes that vLLM runs with transformers' own code.
@@ -270,8 +270,8 @@ constexpr AngleRow kAngles[] = {
 };
 // clang-format on
 
-// The MXFP4 kernels are Marlin (quantization/mxfp4.py), FlashInfer on data centre Blackwell, and Triton on Hopper.
-// Their padding shows in logs of gpt-oss (testdata/observations/weights.json).
+// MXFP4 kernels are Marlin (quantization/mxfp4.py), FlashInfer on data centre Blackwell, and Triton on Hopper. Their
+// padding shows in logs of gpt-oss (testdata/observations/weights.json).
 bool on_no_card(const Request& request) {
   return request.card.capability() == 0;
 }
@@ -323,7 +323,7 @@ std::vector<LedgerLine> vllm_side_tensors(const SideTensorsInput& input) {
   const VllmRules rules = vllm_rules(*input.request);
   const std::uint64_t scales =
       (rules.fewer_scales ? kScales : kScalesWithRanges) + (loads_scales(input) ? kLoadedScales : 0);
-  // Before that the library's classes kept their attention layers outside of the model; DeepSeek-V4's layer has none.
+  // Earlier the library's classes kept their attention layers outside of the model. DeepSeek-V4's layer has no scales.
   const bool has_scales = input.arch != Arch::kDeepseekV4 && (rules.library_scales || !runs_library_class(input));
   if (input.attention_layers > 0 && has_scales)
     out.push_back(of_kind(

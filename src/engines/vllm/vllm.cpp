@@ -49,7 +49,7 @@ static bool has_cache_in(Dtype type) {
   }
 }
 
-// A float32 checkpoint is served in bfloat16; a checkpoint that declares an FP8 cache gets it under `auto`.
+// A float32 checkpoint is served in bfloat16. A checkpoint that declares an FP8 cache gets one under `auto`.
 static CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = resolve_default_types(model, request);
   if (!request.dtype && types.model == Dtype::kFloat32) types.model = Dtype::kBfloat16;
@@ -76,7 +76,7 @@ static CacheTypes resolve(const ModelShape& model, const Request& request) {
   const bool packs_here =
       rules.sparse_on_sm120 && the_class.indexes_by_frequency && request.card.capability() / 10 == 12;
   const bool only_packed = (the_class.is_always_packed || packs_here) && !request.cache_type_k;
-  // If a checkpoint declares an FP8 cache, vLLM takes fp8_e4m3, which no packed kernel supports. The option fp8 means
+  // If a checkpoint declares an FP8 cache, vLLM uses fp8_e4m3, which no packed kernel supports. The option fp8 means
   // the packed layout.
   const bool plain =
       ((rules.plain_fp8_latents && vllm_is_data_blackwell(request)) || (declared && rules.plain_declared_fp8)) &&

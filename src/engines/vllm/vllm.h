@@ -18,11 +18,11 @@
 
 namespace kvplan {
 
-// The pool of blocks. Throws Error(kBadInput) with vLLM's rule if it refuses the request; adds notes.
+// The pool of blocks. Adds notes. Throws Error(kBadInput) with vLLM's rule if vLLM refuses the request.
 std::unique_ptr<CacheLayout> vllm_layout(const EngineInput& input, std::vector<Note>& notes);
 
-// The first refusal that a start would meet for reasons other than memory, in vLLM's own words where it prints any.
-// Without a GPU every kernel is assumed to be available.
+// The first refusal, other than for memory, that a start would meet, in vLLM's own words if it prints any. Without a
+// GPU every kernel is assumed to exist.
 std::optional<Refusal> vllm_refusal(const EngineInput& input, const Load& load);
 
 // Memory for LoRA adapters, allocated at the start. Throws Error(kBadInput) with vLLM's rule; may add notes.
@@ -55,8 +55,8 @@ std::uint64_t vllm_layer_row(const EngineInput& input);
 // rank.
 std::vector<LedgerLine> vllm_host_caches(const Request& request, const VllmRules& rules);
 
-// The part of a GPU's memory that is left for the cache after `others`: weights, activations and runtime. `others`
-// includes the graphs; until 0.20 vLLM took them from the memory that --gpu-memory-utilization leaves free.
+// The part of a GPU's memory that remains for the cache after `others`: weights, activations and runtime. `others`
+// includes the graphs. Until 0.20 graphs used the memory that --gpu-memory-utilization leaves free.
 Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes others, Bytes graphs);
 
 // vLLM's defaults: batches, prefix caching, drafts, and the towers it loads.
@@ -66,14 +66,14 @@ Bytes vllm_cache_budget(const EngineInput& input, Bytes gpu_memory, Bytes others
 bool vllm_exchanges_experts(const Request& request);
 bool vllm_batches_experts(const Request& request);
 
-// The scheduler's default batch and sequences (EngineArgs.get_batch_defaults), by the GPU's memory if there is one.
+// The scheduler's default batch and sequences (EngineArgs.get_batch_defaults), by the GPU's memory if there is a GPU.
 std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rules);
 std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules);
 
-// Whether vLLM caches prefixes: as requested, else the release's default.
+// Whether vLLM caches prefixes: as requested, otherwise the release's default.
 bool vllm_caches_prefixes(const EngineInput& input, bool has_states, const VllmRules& rules);
 
-// The draft tokens in one step: as requested, else one for MTP layers and three for other drafts.
+// The draft tokens in one step: as requested, otherwise one for MTP layers and three for other drafts.
 std::uint64_t vllm_speculative_tokens(const EngineInput& input);
 
 // Whether the request's limits exclude images, videos and audio, so that vLLM does not load the towers
@@ -82,10 +82,10 @@ bool vllm_leaves_towers(const Request& request, Arch arch, bool has_audio);
 
 EngineSettings vllm_settings(const EngineInput& input, const Load& load);
 
-// vLLM's CUDA graphs: which are captured, what they take, and what is kept free for them.
+// vLLM's CUDA graphs: which ones are captured, how much memory they take, and how much is kept free for them.
 
-// The number of captured batch sizes, and the number of graphs. Each size has one graph, or a piecewise one plus, if
-// the size is that of a decoding step, one of the whole step.
+// The number of captured batch sizes, and the number of graphs. Each size has one graph. In piecewise mode a size of a
+// decoding step has a second graph, of the whole step.
 struct VllmGraphs {
   std::uint64_t sizes = 0, count = 0, whole = 0;
   std::uint64_t largest = 0, tokens = 0;  // tokens of the largest size; tokens of all sizes together
@@ -104,8 +104,7 @@ std::uint64_t vllm_largest_graph(const EngineInput& input, const VllmRules& rule
 
 LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules);
 
-// Memory that vLLM reserves for graphs and they do not use. Absent in older releases, whose estimate was close to what
-// graphs take.
+// Memory that vLLM reserves for graphs but graphs do not use. Absent in older releases, whose estimate was close.
 std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const VllmRules& rules, Bytes taken);
 
 // Whether vLLM subtracts an estimate of the graphs from the budget.
@@ -128,10 +127,11 @@ Bytes vllm_rotary_table(const RotaryTable& table, const SideTensorsInput& input,
 // Scales of attention layers, and a buffer for the tokens that an indexer selects in a batch.
 std::vector<LedgerLine> vllm_side_tensors(const SideTensorsInput& input);
 
-// The multiples to which the GPU's kernels pad an MXFP4 expert's inner and outer width. No padding without a GPU.
+// An MXFP4 expert's inner and outer width are padded to these multiples by the GPU's kernels. Without a GPU there is no
+// padding.
 Mxfp4Layout vllm_mxfp4_layout(const Request& request);
 
-// vLLM's choices that depend on the GPU: whether it runs there, and with which kernels.
+// vLLM's choices that depend on the GPU: whether vLLM runs there, and with which kernels.
 
 // The table of weight formats by GPU and release (kernel_rows.cpp).
 std::span<const KernelRow> vllm_kernel_rows();
@@ -166,14 +166,14 @@ std::uint64_t vllm_latent_block(const EngineInput& input, const VllmRules& rules
 // FlashInfer, which agree on 64 tokens (triton_flashinfer.py).
 std::uint64_t vllm_head_block(const EngineInput& input, const VllmRules& rules);
 
-// With prefix caching a request may store one more state: the one at the end of the last whole block of its prefill
-// (MambaSpec.num_prefill_checkpoint_blocks). Returns the number of tokens that this position must be a multiple of, or
-// nothing if there is no such state.
+// With prefix caching a request may store one more state, at the end of the last whole block of its prefill
+// (MambaSpec.num_prefill_checkpoint_blocks). Returns the multiple of tokens where such a state can be, or nothing if
+// there is none.
 std::optional<std::uint64_t> vllm_checkpoint_alignment(const EngineInput& input, const VllmRules& rules);
 
 // Inkling's windows, which vLLM reads only from local_layer_ids.
 
-// If the config has no local_layer_ids, every layer's attention and convolutions are those of a full layer.
+// If the config has no local_layer_ids, every layer has the attention and convolutions of a full layer.
 std::vector<LayerCache> vllm_local_layers(std::vector<LayerCache> caches, std::span<const ConfigFact> facts);
 
 }  // namespace kvplan
