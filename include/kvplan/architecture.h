@@ -1,4 +1,4 @@
-// The architecture of a model. It is found once, when the model is read, and later code compares no names.
+// The architecture of a model. It is determined once, when the model is read; later code compares no names.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace kvplan {
 
 // Architectures that an engine, or a GGUF mixture of types, treats specially. All others are kOther: their layers and
-// tensors are enough.
+// tensors say enough.
 enum class Arch : std::uint8_t {
   kOther,
   kAfmoe,
@@ -112,10 +112,10 @@ inline bool is_one_of(Arch arch, std::initializer_list<Arch> some) {
   return std::find(some.begin(), some.end(), arch) != some.end();
 }
 
-// What an architecture's weights were compared with. Unchecked means with nothing, and the plan says so.
+// What an architecture's weights were compared with. If they were compared with nothing, the plan says so.
 inline constexpr std::string_view kExecutedClass = "executed class", kPublishedTotal = "published total", kUnchecked{};
 
-// Architectures that are read in the same way are one value. The functions that read them are in src/models/family.h.
+// Architectures that are read in the same way share one value. The functions that read them are in src/models/family.h.
 struct Architecture {
   std::string_view names;  // Hugging Face's model_types, separated by spaces
   std::string_view checked{};

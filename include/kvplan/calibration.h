@@ -30,7 +30,7 @@ constexpr std::string_view kUsableFigure = "usable_bytes";    // the GPU's whole
 constexpr std::string_view kBandwidthFigure = "bandwidth_bytes_s";
 // Of an engine:
 constexpr std::string_view kNonTorchFigure = "non_torch_bytes";  // context growth and libraries
-// Figures of an engine with a model and its options:
+// Of an engine with a model and its options:
 constexpr std::string_view kActivationFigure = "activation_bytes";
 constexpr std::string_view kGraphsFigure = "graphs_bytes";
 
@@ -60,8 +60,8 @@ struct Calibration {
   bool named = false;  // named by --calibration; else found in the user's folder
   std::vector<CalibrationRecord> records;
 
-  // Adds a run to the record of the same subject, or as a new record. A record of the same subject under another driver
-  // or engine version is dropped: its figures may be outdated.
+  // Adds a run to the record of the same subject, or adds a new record. Drops a record of the same subject under
+  // another driver or engine version, because its figures may be outdated.
   void merge(const CalibrationRecord& record);
 };
 

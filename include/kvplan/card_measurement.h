@@ -23,15 +23,15 @@ struct CardFacts {
   std::string uuid;            // "" if neither gives one
   bool is_slice = false;       // part of a partitioned GPU (MIG)
   bool is_integrated = false;  // it uses main memory
-  bool is_wsl = false;         // Windows pages its memory instead of refusing
+  bool is_wsl = false;
   // True: the context is our process's memory. False: it is the growth of the GPU's counter.
   bool is_by_process = false;
   std::optional<bool> corrects_errors;  // ECC
   std::optional<Bytes> reserved;        // memory kept by the driver
-  std::vector<ContextStage> stages;     // of the context
+  std::vector<ContextStage> stages;     // the steps of opening the context
 };
 
-// The counter's growth for an allocation of `bytes`.
+// How much the counter grows for an allocation of `bytes`.
 struct SizeProbe {
   Bytes asked, took;
 };
@@ -48,7 +48,7 @@ struct CardMeasurement {
   Bytes block;        // the block that was read and copied
   Figure read, copy;  // bytes per second; n = 0 if not measured
   std::vector<std::string> remarks;
-  bool is_disturbed = false;  // other processes took or freed memory meanwhile, so no figure is kept
+  bool is_disturbed = false;  // other processes took or freed memory meanwhile, so nothing is saved
 };
 
 }  // namespace kvplan

@@ -1,5 +1,5 @@
-// Errors that a user can act on: what is wrong and what to do, with an exit code for the kind of error. There is one
-// type. It is thrown where the error is found, and caught in main.
+// Errors that a user can act on: what is wrong, what to do, and an exit code for the kind of error. There is one type,
+// thrown where the error is found and caught in main.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ enum class Exit {
   kAnswered = 0,             // answered; if a GPU or a limit was given, it fits
   kDoesNotFit = 1,           // answered: it does not fit, exceeds a limit, or a measurement disagrees
   kBadInput = 2,             // bad usage, or an input that cannot be read or is not valid
-  kUnknownArchitecture = 3,  // needs --assume; or a log without a start or a failure
+  kUnknownArchitecture = 3,  // needs --assume; or a log that shows neither a start nor a failure
   kHub = 4,                  // the Hub could not be reached, or refused
   kNoDevice = 5,             // there is no device to measure on
 };
 
-// The kind of error. A search treats the first two as "does not fit", but never the last.
+// The kind of error. A search treats the first two as "does not fit", but not the last.
 enum class ErrorKind : std::uint8_t {
   kOverflow,  // a figure that does not fit in 64 bits
   kRefused,   // the engine refuses this model or request
@@ -46,14 +46,14 @@ class Error : public std::runtime_error {
   std::string source_;
 };
 
-// Functions that throw, so that call sites stay small.
+// Functions that throw, so that call sites stay short.
 [[noreturn]] void fail(std::string_view what, std::string_view remedy);  // Exit::kBadInput
 [[noreturn]] void fail(Exit code, std::string_view what, std::string_view remedy);
 [[noreturn]] void usage_error(std::string_view what, std::string_view remedy);  // of the command line
 [[noreturn]] void refuse(std::string_view what, std::string_view remedy);       // ErrorKind::kRefused
 [[noreturn]] void overflow(std::string_view what, std::string_view remedy);     // ErrorKind::kOverflow
 
-// For a search: returns if the error means that a request is impossible, and rethrows bad input.
+// For a search: returns if the error means that a request is impossible, and rethrows it if the input is bad.
 void take_as_misfit(const Error& error);
 
 // The result of `work`; false or nothing if the request is impossible.
@@ -69,7 +69,7 @@ auto unless_misfit(const Work& work) -> decltype(work()) {
 
 [[noreturn]] void fail_in(std::string_view source, Exit code, std::string_view what, std::string_view remedy);
 
-// Returns the result of `work`. An error that it throws gets `source`, unless an inner frame named another source.
+// Returns the result of `work`. If it throws an error without a source, the error gets `source`.
 template <class Work>
 auto with_source(std::string_view source, const Work& work) {
   try {

@@ -20,10 +20,10 @@ struct ModelSpec;  // formulas/model.h
 // Where the draft tokens of speculative decoding come from.
 enum class DraftMethod : std::uint8_t {
   kModel,   // a separate, smaller model
-  kEagle,   // one layer on top of the model, which shares its embedding and head
-  kEagle3,  // the same over three hidden states, with its own head
-  kDflash,  // layers that draft a block at a time from several hidden states; embedding and head are the model's
-  kDspark,  // the same with Markov heads
+  kEagle,   // one layer on top of the model, with the model's embedding and head
+  kEagle3,  // one layer over three hidden states, with its own head
+  kDflash,  // layers that draft a block at a time from several hidden states, with the model's embedding and head
+  kDspark,  // as kDflash, with Markov heads
   kMtp,     // the model's own next-token layers
   kMedusa,  // heads on the last hidden state; nothing is cached
   kNgram,   // n-grams of the text itself; no weights, no cache
@@ -34,7 +34,7 @@ std::optional<DraftMethod> find_draft_method(std::string_view text);
 // All names, separated by commas.
 std::string known_draft_methods();
 
-// The config of a draft that is not a whole model: heads over another model's hidden states.
+// The config of a draft that is not a whole model: heads that read another model's hidden states.
 struct DraftHead {
   DraftMethod method = DraftMethod::kEagle;
   std::uint64_t target_hidden_size = 0,
@@ -47,7 +47,7 @@ struct SpeculativeConfig {
   std::string model;
   std::uint64_t num_tokens = 0;
   std::optional<std::string> weights;
-  std::vector<std::string> unread;  // keys that affect nothing here, although they may affect the engine
+  std::vector<std::string> unread;  // keys that kvplan ignores and the engine may not
 };
 
 // A LoRA adapter, as its files describe it.
@@ -74,7 +74,7 @@ struct ProjectorFile {
   bool operator==(const ProjectorFile&) const = default;
 };
 
-// The options for all extras. Absent means that the engine chooses, or that there is none.
+// The options for all extras. Absent: there is none, or the engine chooses.
 struct ExtrasRequest {
   // What is loaded in addition to the model (--draft, --lora, --mmproj).
   std::shared_ptr<const ModelSpec> draft;
@@ -103,17 +103,18 @@ struct ExtrasRequest {
   // SGLang: which recurrent states a request keeps in addition to the current one.
   std::string mamba_strategy;  // "": the engine chooses; no_buffer, extra_buffer, extra_buffer_lazy
   bool disable_radix_cache = false;
-  // SGLang's pools: sliding-window tokens per full-attention token, state bytes per KV byte, state slots, most tokens.
+  // SGLang's pools: sliding-window tokens per full-attention token, state bytes per KV byte, state slots, and most
+  // tokens.
   std::optional<double> swa_ratio, state_ratio;
   std::optional<std::uint64_t> state_slots, max_total_tokens;
-  bool one_pool = false;                     // SGLang: sliding-window layers keep all tokens, like other layers
+  bool one_pool = false;                     // SGLang: sliding-window layers keep all tokens, as other layers do
   std::optional<std::uint64_t> graph_batch;  // SGLang, vLLM: the largest batch that is captured
   std::vector<std::uint64_t> graph_sizes;    // vLLM: the batch sizes that are captured; empty: vLLM chooses
   bool whole_towers = false;                 // vLLM: each rank has the whole vision tower
   std::string attention_backend;             // SGLang, vLLM: "": the engine chooses
   std::string moe_runner;                    // SGLang: "": the engine chooses
 
-  // The number of sequences that one request becomes.
+  // How many sequences one request becomes.
   std::uint64_t copies() const { return checked_mul(num_beams, num_samples, "beams and samples"); }
   bool wants_lora() const {
     return enable_lora || max_loras || max_lora_rank || max_cpu_loras || !lora_targets.empty();

@@ -1,5 +1,5 @@
 // The storage types of tensors in a GGUF file: elements and bytes of a block. The GGUF reader checks files with this
-// table, and the weights are counted with it.
+// table, and weights are counted with it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct GgmlType {
   bool interleaved = false;     // a layout of several rows together (ik_llama.cpp's _R4 and _R8); the size is the same
 };
 
-// llama.cpp's and ik_llama.cpp's own types; interleaved ones are found by id only.
+// The types of llama.cpp and ik_llama.cpp. Interleaved ones can only be found by id.
 std::span<const GgmlType> ggml_types();
 std::optional<GgmlType> find_ggml_type(std::uint32_t id);
 // By name, case folded: "q4_k", "Q4_K", "f16".

@@ -10,8 +10,8 @@
 
 namespace kvplan {
 
-// Peak of the matrix cores, dense, 16 bit with 32-bit sums, and how many times faster they multiply narrower types if
-// both operands are narrow. 1: no faster, or no such cores.
+// Peak of the matrix cores: dense, 16 bit with 32-bit sums. The other members say how many times faster they multiply
+// narrower types if both operands are narrow: 1 if there is no gain or no such core.
 struct Peak {
   double tflops = 0;  // 10^12 per second; 0 if not known
   double int8 = 2, fp8 = 1, fp4 = 1;
@@ -39,15 +39,15 @@ struct Gpu {
   double bandwidth_gb_s;     // 10^9 bytes per second; 0 if not known
   std::string_view source;
   // NVIDIA's compute capability times ten (90 for 9.0), AMD's gfx number (0x90a), Gaudi's generation; 0 for others and
-  // where not known.
+  // if not known.
   std::uint32_t capability = 0;
   Peak peak;
 
-  // The memory that engines' budgets start from: the total that a program sees, not the driver's.
+  // The total that a program sees, not the driver's: engines compute their budgets from it.
   Bytes budget() const { return Bytes((usable_mib != 0 ? usable_mib : memory_mib) * kMiB); }
 };
 
-// Intel's Gaudi, an accelerator, not a GPU.
+// Intel's Gaudi is an accelerator, not a GPU.
 inline bool is_gaudi(const Gpu& card) {
   return card.vendor == "Intel" && card.capability > 0;
 }

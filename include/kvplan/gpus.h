@@ -14,19 +14,20 @@ namespace kvplan {
 
 class GpuCatalogue {
  public:
-  // The built-in GPUs and the user's own (--gpu-file); a GPU with a built-in name replaces that one.
+  // The built-in GPUs and the user's own (--gpu-file). A GPU of the user with a built-in name replaces the built-in
+  // one.
   explicit GpuCatalogue(const std::vector<GpuRecord>& own = {});
   GpuCatalogue(const GpuCatalogue&) = delete;  // its GPUs point to its own strings
   GpuCatalogue& operator=(const GpuCatalogue&) = delete;
 
-  // All GPUs but slices; the user's own first.
+  // All GPUs except slices, the user's own first.
   std::span<const Gpu> cards() const { return rows_; }
   // A GPU or a slice by name or alias, ignoring case, spaces and dashes; null if unknown. It lives as long as the
   // catalogue.
   const Gpu* find(std::string_view text) const;
-  // The same, or Error(kBadInput) with the nearest names.
+  // As `find`, but throws Error(kBadInput) with the nearest names.
   const Gpu& parse(std::string_view text, std::string_view option = "--gpu") const;
-  // GPUs with the same name and other memory sizes, if `text` does not say which one is meant: "a100".
+  // GPUs of that name with other memory sizes, if `text` names no size: "a100".
   std::vector<std::string_view> other_sizes(std::string_view text) const;
 
  private:
@@ -52,8 +53,8 @@ inline const Gpu& parse_gpu(std::string_view text) {
   return built_in_catalogue().parse(text);
 }
 
-// Slices of GPUs (MIG), which a program sees as GPUs. They are only found by name. No search offers one, because nobody
-// rents a slice instead of a GPU.
+// Slices of GPUs (MIG). A program sees a slice as a GPU. They are only found by name: no search offers one, because
+// nobody rents a slice instead of a GPU.
 std::span<const Gpu> gpu_slices();
 std::span<const std::string_view> gpu_lines();  // gpus.txt
 

@@ -1,4 +1,4 @@
-// What reports say about a kind of attention, and about a model beside the decoder.
+// What reports say about a kind of attention, and about the other models next to the decoder.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Symbol {
   std::string_view key;
 };
 
-// Models beside the decoder (vision, audio, encoders), each described by an object of the config.
+// Models next to the decoder (vision, audio, encoders), each described by an object in the config.
 enum class TowerKind : std::uint8_t { kVision, kAudio, kEncoder, kTextEncoder };
 
 // "vision tower", "audio encoder", "encoder", "text encoder".

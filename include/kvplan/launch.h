@@ -15,8 +15,8 @@ struct ServerImage {
   std::uint16_t port = 0;
   std::string_view health = "";   // the path that answers 200 once the model is loaded
   std::string_view store = "";    // the variable that names the folder for downloaded models
-  std::string_view program = "";  // if the image has no entry point
-  bool listens = false;           // to other machines without --host
+  std::string_view program = "";  // set if the image has no entry point
+  bool listens = false;           // it serves other machines even without --host
   bool takes_token = true;        // HF_TOKEN, for models of the Hub
 };
 
@@ -30,7 +30,7 @@ struct Launch {
   std::vector<std::vector<std::string>> commands;  // one for each node, the program first
   std::uint64_t gpus_per_node = 1;
   std::string local_model;           // the path in the commands, if the model is not from the Hub
-  std::vector<std::string> remarks;  // what the commands cannot express, one sentence each
+  std::vector<std::string> remarks;  // one sentence for each thing that the commands cannot express
 };
 
 }  // namespace kvplan

@@ -21,7 +21,7 @@ struct DeviceFacts {
   Bytes granularity;                        // the unit that an allocation is rounded up to
   std::optional<Bytes> context;             // memory that opening the device took; absent if nothing counts it
   std::uint64_t least_stream = 256 * kMiB;  // the smallest read that measures memory rather than caches
-  double margin = 0.02;                     // share of the free memory left to other processes
+  double margin = 0.02;                     // fraction of the free memory left to other processes
 };
 
 // The buffers of one part of the plan.
@@ -48,7 +48,7 @@ struct BlockSize {
   std::uint64_t count = 0;
 };
 
-// One thing that an engine allocates at its start, in the blocks that its allocator requests from the driver.
+// One step of an engine's start, in the blocks that its allocator requests from the driver.
 struct RehearsedStep {
   std::string what;  // "weights"
   Bytes planned;     // from the plan's ledger
@@ -59,11 +59,11 @@ struct RehearsedStep {
 
 enum class RehearsalStatus {
   kStarts,  // all steps were allocated at the same time
-  kTight,   // it fits, but only by using the margin that is left to other processes
+  kTight,   // it fits only with the margin that is left to other processes
   kStops,   // it failed at a block that could not be allocated
 };
 
-// A rehearsed start: the engine's allocations in their order, without the engine.
+// A rehearsed start: the engine's allocations in their order, but not the engine.
 struct Rehearsal {
   RehearsalStatus status = RehearsalStatus::kStarts;
   std::vector<RehearsedStep> steps;
@@ -92,11 +92,11 @@ enum class MeasureStatus {
 struct Measurement {
   DeviceFacts device;
   Bytes free;  // memory before anything was allocated
-  // The plan's figure for opening the device; absent: its engine has no such line.
+  // The plan's figure for opening the device; absent if its engine has no such line.
   std::optional<Bytes> planned_context;
   Bytes used_by_others;                           // before anything was allocated
   std::optional<std::uint64_t> other_processes;   // absent: unknown
-  std::int64_t others_moved = 0;                  // by how much other processes' memory changed during the measurement
+  std::int64_t others_moved = 0;                  // how much other processes' memory changed during the measurement
   std::uint64_t gpu = 0;                          // the planned GPU whose part was allocated
   std::uint64_t max_model_len = 0, num_seqs = 0;  // as measured
   std::string scaled;  // why the measured sequences or tokens are fewer than the plan's; "" if they are not

@@ -1,4 +1,4 @@
-// What engines need to know of a model besides its layers and tensors.
+// What engines need to know about a model besides its layers and tensors.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@ namespace kvplan {
 // Which layers rotate queries and keys by position.
 enum class RotaryLayers : std::uint8_t { kAll, kNone, kWindowed, kAllButEveryFourth };
 
-// What the graph of a model's operations depends on: for engines whose buffers follow from the graph (llama.cpp).
+// What determines a model's graph of operations, for engines whose buffers follow from the graph (llama.cpp).
 struct GraphFacts {
-  bool norms_subtract_mean = false;  // LayerNorm, for models whose norms have no bias that would show it
+  bool norms_subtract_mean = false;  // LayerNorm, in a model whose norms have no bias that would show it
   bool scales_embedding = false;     // the embedding is multiplied before the first layer
-  bool scales_tokens = false;        // the same, but not if a batch contains embeddings
+  bool scales_tokens = false;        // the embedding is multiplied, unless a batch contains embeddings
   bool scales_by_position = false;   // queries are multiplied by a factor that depends on their position
   RotaryLayers rotary = RotaryLayers::kAll;
   std::uint64_t position_axes = 1;  // numbers in one position: 3 for time, height and width of images
   bool normalizes_experts = true;   // the weights of the chosen experts add up to 1
-  bool scales_experts = false;      // and they are then multiplied by a factor
+  bool scales_experts = false;      // after which they are multiplied by a factor
   std::uint64_t expert_groups = 1;  // groups that experts are chosen from
   std::uint64_t expert_groups_used = 1;
   std::uint64_t index_topk = 0;  // keys that the indexer of a sparse attention chooses
@@ -30,7 +30,7 @@ struct GraphFacts {
   std::uint32_t num_heads = 0;   // of an attention that keeps no cache
 };
 
-// The shape of a mixture of experts, as far as the model gives it; all 0 if every MLP is dense.
+// The shape of a mixture of experts, as far as the model gives it. All 0 if every MLP is dense.
 struct ExpertShape {
   std::uint64_t count = 0;         // routed experts of a layer
   std::uint64_t used = 0;          // experts that one token passes through
@@ -38,15 +38,15 @@ struct ExpertShape {
   std::uint64_t dense_layers = 0;  // layers that have a dense MLP instead
 };
 
-// The table of one setting of the rotation, which engines keep beside the weights: positions x width elements (cosines
-// and sines of width / 2 frequencies).
+// A rotary table, which engines store besides the weights: positions x width elements (cosines and sines of width / 2
+// frequencies).
 struct RotaryTable {
   std::uint64_t positions = 0;
   std::uint64_t width = 0;     // rotated elements of a head
   std::uint64_t setting = 0;   // distinguishes settings of the same shape
   bool is_multimodal = false;  // positions in time, height and width (M-RoPE)
   bool is_yarn = false;
-  bool of_indexer = false;  // pairs elements differently from the attention in the same layer
+  bool of_indexer = false;  // for an indexer, which pairs elements differently from its layer's attention
   friend bool operator==(const RotaryTable&, const RotaryTable&) = default;
 };
 

@@ -5,7 +5,7 @@
 
 namespace kvplan {
 
-// The last good number between `low`, which counts as good, and `high`, which is not.
+// The last good number from `low`, which is taken as good, to `high`, which is not good.
 template <class Good>
 std::uint64_t last_good(std::uint64_t low, std::uint64_t high, const Good& good) {
   while (high - low > 1) {
@@ -20,7 +20,7 @@ std::uint64_t largest_good(std::uint64_t most, const Good& good) {
   return most == 0 || good(most) ? most : last_good(0, most, good);
 }
 
-// The same from a guess that may be too low or too high.
+// As above, starting from a guess that may be too low or too high.
 template <class Good>
 std::uint64_t largest_near(std::uint64_t guess, std::uint64_t most, const Good& good) {
   if (guess > 0 && !good(guess)) return last_good(0, guess, good);

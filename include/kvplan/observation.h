@@ -66,7 +66,7 @@ struct LogOptions {
 // What a line reports besides figures: why an engine did not start, what it did instead, and its load.
 enum class LogEventId : std::uint8_t {
   // Not enough memory.
-  kCacheTooSmall,    // one sequence of the requested length needs more than the remaining cache
+  kCacheTooSmall,    // one sequence of the requested length needs more than what is left for the cache
   kNoCacheMemory,    // nothing is left for the cache
   kFreeMemoryShort,  // other processes use memory that the engine needs
   kOutOfMemory,      // an allocation on the GPU failed
@@ -76,7 +76,7 @@ enum class LogEventId : std::uint8_t {
   kCacheFailed,
   kWeightsFailed,
   kBufferLimit,        // larger than the driver allows for one allocation
-  kWeightsLimit,       // the same, for a tensor of the weights
+  kWeightsLimit,       // as kBufferLimit, for a tensor of the weights
   kFitFailed,          // llama.cpp could not make it fit by itself
   kDoesNotFitDevices,  // mistral.rs
   kComponentFailed,    // TensorRT-LLM: one of its components
@@ -86,7 +86,7 @@ enum class LogEventId : std::uint8_t {
   kLeak,               // SGLang's check of its pools found a leak
   // Refusals that have nothing to do with memory.
   kNoBfloat16,
-  kQuantizationNeedsCard,  // a GPU of some compute capability
+  kQuantizationNeedsCard,  // it needs a GPU of some compute capability
   kNoAttentionBackend,
   kBlockDoesNotDivide,  // blocks of quantized weights do not divide by the ranks
   kHeadsDoNotDivide,
@@ -97,7 +97,7 @@ enum class LogEventId : std::uint8_t {
   kNoKernel,      // the build has no kernel for this GPU
   kSharedMemory,  // on-chip memory of a kernel
   kUnknownArchitecture,
-  kTooManySequences,  // more than there are slots for states
+  kTooManySequences,  // more sequences than slots for states
   kRefused,           // another refusal, in the engine's words
   kDied,              // an engine process died; other lines give the cause
   // The engine keeps running, or the line does not show whether it does.
@@ -109,17 +109,17 @@ enum class LogEventId : std::uint8_t {
   kProjected,       // what it is going to use
   kFlashForcedOff,  // the model switched flash attention off
   kSpilled,         // some layers are on the CPU
-  kNoGpu,           // all layers are
+  kNoGpu,           // all layers are on the CPU
   kGraphsDone,
   kStarted,
   kRequestTooLong,  // refused, or truncated
   kPreempted,
-  kProjectorFailed,  // llama.cpp: it serves until the first image
+  kProjectorFailed,  // llama.cpp: it serves until the first image arrives
   kTraffic,          // running and waiting sequences
   kMemoryHint,       // not a failure, but a reason for a later lack of memory
   kRoomLeft,         // memory that the cache could have used
-  kPhase,            // a frame of a traceback that shows the phase of the start
-  kCompiled,         // torch.compile, which leaves less for the cache of that start
+  kPhase,            // a frame of a traceback, which shows the phase of the start
+  kCompiled,         // torch.compile ran and left less for this start's cache
   kMark              // a line that tells which engine wrote the log
 };
 
@@ -191,7 +191,7 @@ struct LogEvent {
 struct LogReading {
   LogOptions options;
   std::vector<Observation> observations;
-  std::vector<LogEvent> events;  // in the log's order; equal ones once, and only the newest traffic line
+  std::vector<LogEvent> events;  // in the log's order, without duplicates, and only the newest traffic line
   std::size_t lines = 0;
   std::size_t starts = 0;  // starts that the log contains; everything else here is from the last one
 

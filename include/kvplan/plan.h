@@ -16,7 +16,7 @@ namespace kvplan {
 
 enum class Section { kWeights, kKvCache, kActivation, kRuntime };
 
-// The identity of a line. Rules and programs use its id; its words are for people.
+// The identity of a line. Rules and programs use the id; the words are for people.
 enum class LineId : std::uint8_t {
   kUsual,  // the part as a whole: "kv_cache"
   // Weights, in the order of Component.
@@ -119,7 +119,7 @@ struct KvCachePlan {
   std::vector<CacheGroup> groups;
 };
 
-// The largest count in searches. If it fits, any larger one fits too.
+// The largest count that a search tries. If it fits, any larger one does too.
 inline constexpr std::uint64_t kAnyCount = std::uint64_t{1} << 40;
 
 struct Capacity {
@@ -135,7 +135,7 @@ struct Capacity {
   std::uint64_t max_num_seqs = 0;             // the most at the requested length; kAnyCount: any number
 };
 
-// Different sequence lengths, over all GPUs (what tensor parallelism replicates counts once).
+// Sequences of different lengths, over all GPUs. What tensor parallelism replicates counts once.
 struct MixReport {
   std::uint64_t sequences = 0;
   Tokens tokens;  // of all sequences
@@ -165,7 +165,7 @@ enum class VerdictLimit {
   kCard,          // the whole GPU, for an engine that sizes its own budget
   kUsable,        // the fraction of the GPU that the engine may use
   kCacheBudget,   // what is left for the cache, or --kv-cache-memory-bytes
-  kSharedMemory,  // memory shared by processor and GPU
+  kSharedMemory,  // memory shared by CPU and GPU
   kHostMemory,    // --host-memory
   kNoOffload,     // --no-offload
   kMaxVram,       // --max-vram
@@ -191,10 +191,10 @@ struct VerdictReport {
   VerdictLimit limit = VerdictLimit::kNone;
   Bytes needed, budget;          // where the limit is in bytes
   Bytes low, high;               // the range of `needed`
-  Bytes spared;                  // bytes of the fullest GPU's cache that the given lengths and a shared prefix save
+  Bytes spared;                  // bytes of the fullest GPU's cache that given lengths and a shared prefix save
   std::optional<Bytes> reserve;  // kept free on the GPU, out of `budget`, for --reserve
   std::optional<bool> starts;    // whether the engine starts, even if not all sequences run at once; absent: not known
-  std::optional<Refusal> refusal;             // then it does not start, and the status is kDoesNotFit
+  std::optional<Refusal> refusal;             // set if it does not start; the status is then kDoesNotFit
   std::optional<std::uint64_t> runs_at_once;  // sequences like these that the engine's scheduler runs at once
   std::string_view spelling;                  // the engine's names of kvplan's options: "--max-model-len=-c ..."
   std::vector<Remedy> suggestions;            // for a plan that does not fit; smallest change first
@@ -206,12 +206,12 @@ struct VerdictReport {
   std::uint64_t count = 0, least = 0;         // tokens or sequences, against --min-context or --min-seqs
   bool counts_room = false;                   // `count` is what fits; otherwise it is what was requested
   std::optional<std::int64_t> headroom;       // bytes left (or missing) on the fullest GPU
-  Bytes over;                                 // bytes of the range's high end beyond the limit
+  Bytes over;                                 // bytes by which the range's high end exceeds the limit
   Bytes either_way;                           // if it is too close to call: half the width of the range
   Template advice;                            // if it is too close to call: what to lower first
   Template no_verdict;                        // why there is no verdict although there is a limit; empty: there is one
-  // The largest cap on sequences with which the engine starts, if it compares one with the cache that it has sized; and
-  // whether only a smaller cap is needed.
+  // The largest cap on sequences that the engine starts with, if it checks its cap after it has sized the cache; and
+  // whether a lower cap is all that is needed.
   std::optional<std::uint64_t> largest_seqs_cap;
   bool needs_fewer_seqs = false;
 
@@ -221,9 +221,9 @@ struct VerdictReport {
   bool fails() const { return status == Verdict::kDoesNotFit || !no_verdict.empty(); }
 };
 
-// Bounds of speed from the GPU's bandwidth: a step of decoding reads the weights that its tokens pass through and the
-// caches of its sequences at their full (or given mean) length, and cannot be faster. Engines reach a half to nine
-// tenths of it.
+// Bounds of speed from the GPU's bandwidth. A decoding step reads the weights that its tokens pass through, and the
+// caches of its sequences at their full (or given mean) length. It cannot be faster than that. Engines reach a half to
+// nine tenths of it.
 struct Roofline {
   double bandwidth_gb_s = 0;  // 10^9 bytes per second, of one GPU
   std::uint64_t num_seqs = 1;
@@ -233,7 +233,7 @@ struct Roofline {
   double tokens_per_s_empty = 0;  // one sequence, empty context
   double tokens_per_s = 0;        // one sequence at full length
   double tokens_per_s_batch = 0;  // all sequences together, each at full length
-  // Sequences from which the cache's reads exceed the weights'; absent: never (or no cache).
+  // Sequences from which a step reads more cache than weights; absent if it never does.
   std::optional<std::uint64_t> cache_outweighs_at;
   double prefill_flops = 0;             // of one prompt of the full length
   std::optional<double> tflops;         // 10^12 per second, of one GPU
@@ -243,7 +243,7 @@ struct Roofline {
   bool host_assumed = false;            // host_gb_s is an assumption of kvplan
 };
 
-// The engine's settings in this plan, requested or default; absent if it has no such setting.
+// The engine's settings in this plan, as requested or by default. Absent if it has no such setting.
 struct EngineSettings {
   std::optional<std::uint64_t> max_num_batched_tokens;  // in one step: a prefill chunk, llama.cpp's n_batch
   std::optional<std::uint64_t> max_num_seqs;            // the scheduler's cap; absent: as many as fit

@@ -1,4 +1,5 @@
-// One line on a terminal's standard error that shows how far a long run is; it is overwritten, and removed at the end.
+// A line on a terminal's standard error that shows the progress of a long run. It is overwritten, and removed at the
+// end.
 #pragma once
 
 #include <chrono>

@@ -21,8 +21,8 @@ struct PublishedModel {
   std::string gguf;                // a repository with its GGUF files
   std::string_view ollama;         // its tag in ollama's library
   std::string_view tags;           // all its tags, separated by spaces: "llama3.1:8b llama3.1"
-  std::string_view like;           // the entry that it is described by; empty: none
-  std::string_view difference;     // from that one
+  std::string_view like;           // the entry whose description it shares; empty if none
+  std::string_view difference;     // how it differs from that entry
 };
 
 // `kvplan models`: the entries that have all words in their names or facts.

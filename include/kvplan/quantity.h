@@ -1,5 +1,5 @@
 // Counts, tokens and bytes as different types with checked arithmetic: an overflow is an error that names what
-// overflowed, never a wrapped number. Dimensionless counts (heads, widths, layers) stay plain uint64_t.
+// overflowed. Dimensionless counts (heads, widths, layers) stay plain uint64_t.
 #pragma once
 
 #include <compare>
@@ -12,7 +12,7 @@ namespace kvplan {
 // a * b, a + b, a - b; throw Error(kBadInput) that names `what` if the result does not fit 64 bits.
 std::uint64_t checked_mul(std::uint64_t a, std::uint64_t b, std::string_view what);
 std::uint64_t checked_add(std::uint64_t a, std::uint64_t b, std::string_view what);
-// a - b with its sign; Error if 63 bits do not hold it.
+// a - b with its sign. Throws Error if it does not fit in 63 bits.
 std::int64_t signed_difference(std::uint64_t a, std::uint64_t b);
 // value * factor (0 or more), rounded down.
 std::uint64_t checked_scale(std::uint64_t value, double factor, std::string_view what);
@@ -61,11 +61,11 @@ using Tokens = Quantity<TokensTag>;
 using Elements = Quantity<ElementsTag>;
 using Bytes = Quantity<BytesTag>;
 
-// Quantities in sentences: reasons, notes, errors. Tables and JSON format theirs elsewhere.
+// Quantities for sentences: reasons, notes, errors. Tables and JSON have their own formats.
 
 // "24.00 GiB", always GiB.
 std::string format_gib(Bytes bytes);
-// "24.00 GiB", "1.5 MiB", "17.0 KiB", "12 bytes": in the unit that shows small differences.
+// "24.00 GiB", "1.5 MiB", "17.0 KiB", "12 bytes": in a unit that shows small differences.
 std::string format_bytes(Bytes bytes);
 // The same in GiB or MiB, rounded up, for a size that a user passes as an option.
 std::string format_bytes_up(Bytes bytes);

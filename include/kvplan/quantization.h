@@ -34,7 +34,7 @@ struct SchemeRule {
 struct QuantDeclaration {
   std::string dialect;  // quant_method, as the file spells it: "gptq"; empty if none is declared
   bool is_known = true;
-  bool names_method = true;    // there is a quant_method, or the tag of hf_quant_config.json: without one some engines
+  bool names_method = true;    // there is a quant_method or hf_quant_config.json's tag: without one some engines
                                // see no quantization
   bool has_embedding = false;  // the embedding is packed too (MLX)
   bool has_head = false;
@@ -46,10 +46,10 @@ struct QuantDeclaration {
   friend bool is_declared(const QuantDeclaration& q) { return !q.dialect.empty(); }
 };
 
-// How an engine's kernels store MXFP4 experts. They pad the inner and outer width to multiples of these numbers (0 for
-// the inner width: not padded, and a partial block has no scale). A second copy of the scales in the kernel's order,
-// with rows in multiples of second_scale_rows, may stay beside the loaded ones, and the biases are then float32; 0:
-// there is none.
+// How an engine's kernels store MXFP4 experts. They pad the inner and outer width to multiples of these numbers. If the
+// inner multiple is 0, that width is not padded and a partial block has no scale. If second_scale_rows is not 0, a
+// second copy of the scales in the kernel's order stays next to the loaded ones, with rows in multiples of it, and the
+// biases are float32.
 struct Mxfp4Layout {
   std::uint64_t width = 1, hidden = 1, second_scale_rows = 0;
   friend bool operator==(const Mxfp4Layout&, const Mxfp4Layout&) = default;

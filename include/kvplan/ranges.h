@@ -1,4 +1,4 @@
-// Ranges of estimates: how far recorded figures are from the plan, as fitted by scripts/ranges.py.
+// Ranges of estimates: how far recorded figures are from the plan, as scripts/ranges.py fitted them.
 #pragma once
 
 #include <span>
@@ -12,15 +12,15 @@ struct Range {
   Bytes low, high;
 };
 
-// Nine of ten recorded figures lie between `bytes` + low * scale and `bytes` + high * scale, where scale is `bytes`
-// plus `floor_mib`: an estimate near zero is still some MiB off.
+// Nine of ten recorded figures are between `bytes` + low * scale and `bytes` + high * scale. The scale is `bytes` plus
+// `floor_mib`, because an estimate near zero is still some MiB off.
 struct TermRange {
   std::string_view term;  // "vllm activation"
   double low = 0, high = 0;
   std::uint64_t floor_mib = 0;
 };
 std::span<const TermRange> term_ranges();
-// How strongly the errors of two estimates within one start correlate: 0 not at all, 1 fully.
+// How much the errors of two estimates within one start correlate: 0 not at all, 1 fully.
 double terms_together();
 
 // The range of an estimate of `bytes` for the term. A term without recorded figures has a range of width 0.

@@ -1,4 +1,4 @@
-// What the user requests: the options of the command line as plain data. Absent means that the engine chooses.
+// What the user requests: the options of the command line as plain data. If one is absent, the engine chooses.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Calibration;
 struct Engine;
 
 enum class FlashAttention { kAuto, kOn, kOff };
-// Whether a prefill stores a matrix of scores (chunk x context x heads). kEngine: as the engine does it.
+// Whether a prefill stores a matrix of scores (chunk x context x heads). kEngine: whatever the engine does.
 enum class AttentionKernel { kEngine, kNaive, kFlash };
 
 // How a model is distributed over GPUs.
@@ -37,7 +37,7 @@ struct Parallel {
   bool given = false;                   // -tp or -pp was given: --gpu-count then starts no search for a layout
   bool operator==(const Parallel&) const = default;
 
-  // The number of GPUs in the layout. SGLang's data parallel attention does not need additional ones.
+  // The number of GPUs in the layout. SGLang's data parallel attention needs no additional ones.
   std::uint64_t gpus() const {
     constexpr const char* kWhat = "the number of GPUs";
     const std::uint64_t copy = checked_mul(tensor, pipeline, kWhat);
@@ -102,8 +102,8 @@ enum class LlamaSplit : std::uint8_t { kLayer, kRow, kTensor };
 
 inline constexpr std::uint64_t kEveryLayer = 999999;  // -ngl all, --cpu-moe
 
-// Who places layers that no option places: the engine as its release does it, llama.cpp's fit in any release, or nobody
-// (everything is on the GPUs).
+// Who places layers for which no option says so: the engine as its release does it, llama.cpp's fit in any release, or
+// nobody (everything is on the GPUs).
 enum class Placement : std::uint8_t { kUsual, kFit, kNone };
 
 // Options that only llama.cpp (and ollama, which runs it) has.
@@ -116,7 +116,7 @@ struct LlamaCppOptions {
   LlamaBackend backend = LlamaBackend::kByCard;
   std::optional<std::uint64_t> gpu_layers;  // -ngl
   Placement placement = Placement::kUsual;  // kFit: -ngl auto; kNone: --no-offload, --fit off
-  // --n-cpu-moe: this many layers, from the first, keep their experts on the host.
+  // --n-cpu-moe: the first layers, this many, keep their experts on the host.
   std::optional<std::uint64_t> cpu_moe_layers;
   bool no_kv_offload = false;
   std::optional<Bytes> cache_ram;            // --cache-ram: the most host memory for states of earlier prompts
@@ -143,7 +143,7 @@ struct VllmOptions {
   bool operator==(const VllmOptions&) const = default;
 };
 
-// HiCache of SGLang: the second cache in host memory.
+// SGLang's HiCache, a second cache in host memory.
 struct SglangOptions {
   bool host_cache = false;
   std::optional<Bytes> host_cache_size;    // of each rank
@@ -164,10 +164,10 @@ struct MlxOptions {
   bool operator==(const MlxOptions&) const = default;
 };
 
-// What an engine's own command contains besides the options of a plan (src/launch).
+// What an engine's own command says besides a plan's options (src/launch).
 struct CommandRequest {
   std::vector<std::string> unmodelled;  // options that can raise the GPU memory, so there is no verdict
-  std::string refusal, cure;            // why the engine does not take it: "unrecognized arguments: --x"
+  std::string refusal, cure;            // why the engine refuses it: "unrecognized arguments: --x"
   bool is_rocm = false;                 // its container is for AMD's GPUs
   bool wants_v0 = false;                // vLLM: VLLM_USE_V1=0, which 0.11 dropped
   bool operator==(const CommandRequest&) const = default;
@@ -186,10 +186,10 @@ struct Request {
   std::optional<Tokens> encoder_len;          // source tokens of one sequence
   std::optional<Tokens> max_num_batched_tokens;  // prefill chunk
 
-  // Sequences with different lengths, which are planned in addition: contiguous, paged, and with a shared prefix.
+  // Sequences of different lengths, planned in addition: contiguous, paged, and with a shared prefix.
   std::vector<Tokens> seq_lens;
   std::optional<Tokens> avg_len;        // of each of num_seqs sequences
-  std::optional<Tokens> shared_prefix;  // tokens that all sequences begin with
+  std::optional<Tokens> shared_prefix;  // tokens at the beginning of all sequences
 
   // Types.
   std::optional<std::string> weights;               // weight type; absent: the checkpoint's
@@ -220,7 +220,7 @@ struct Request {
   CardRequest card;
   std::optional<double> memory_utilization;    // fraction of the GPU that the engine may use
   std::optional<Bytes> kv_cache_memory_bytes;  // the KV budget itself, per GPU
-  std::optional<double> margin;  // half the range of every estimate, as a fraction; absent: each estimate's range
+  std::optional<double> margin;  // half the range of every estimate, as a fraction; absent if each keeps its own range
   std::shared_ptr<const Calibration> calibration;  // figures that replace estimates where GPU and engine match
   Limits limits;
 
@@ -228,7 +228,7 @@ struct Request {
 
   bool operator==(const Request&) const = default;
 
-  // Live sequences, with every beam and sample counted.
+  // Live sequences, including every beam and sample.
   std::uint64_t sequences() const { return checked_mul(num_seqs, extras.copies(), "the sequences"); }
 };
 

@@ -1,4 +1,4 @@
-// Storage types of a cache. This is the only place where terms become bytes.
+// Storage types of a cache. Only here do terms become bytes.
 #pragma once
 
 #include <cstdint>
@@ -63,14 +63,14 @@ inline std::string_view name(Dtype type) {
 
 // By name or alias, ignoring case, with or without "torch."; nothing if unknown.
 std::optional<Dtype> find_dtype(std::string_view text);
-// The same, or Error(kBadInput) that names `option` and lists the known types.
+// As `find_dtype`, but throws Error(kBadInput) that names `option` and lists the known types.
 Dtype parse_dtype(std::string_view text, std::string_view option);
 // Bytes of one element if the type has no blocks or scales (float32, bfloat16, fp8_e4m3 ...); 0 if it has some.
 std::uint64_t plain_bytes(Dtype type);
-// Mean bytes of an element of a vector of `width`, as people read it.
+// Mean bytes per element of a vector of `width`.
 double bytes_per_element(const PackRule& rule, std::uint64_t width);
 
-// The types that a plan resolved for a model's cache.
+// The types that a plan chose for a model's cache.
 struct CacheTypes {
   Dtype key = Dtype::kBfloat16;
   Dtype value = Dtype::kBfloat16;
@@ -87,11 +87,11 @@ Dtype term_dtype(const Term& term, const CacheTypes& types);
 // The same, as reports name it: "bfloat16", "fp8_e4m3+scale".
 std::string term_dtype_name(const Term& term, const CacheTypes& types);
 
-// Bytes of one entry of the term with `units` of its units (a rank's part; term.shape.units for all) and
-// `columns_kept` convolution columns (ignored if the term has none).
-// Throws Error(kBadInput) if the type cannot store the term (fp8_ds_mla of a layer without MLA).
+// Bytes of one entry of the term with `units` of its units (a rank's part, or term.shape.units for all) and
+// `columns_kept` convolution columns (ignored if the term has none). Throws Error(kBadInput) if the type cannot store
+// the term (fp8_ds_mla in a layer without MLA).
 Bytes entry_bytes(const Term& term, const CacheTypes& types, std::uint64_t units, std::uint64_t columns_kept);
-// The same for the whole term and columns - 1.
+// As above, for the whole term and columns - 1.
 Bytes entry_bytes(const Term& term, const CacheTypes& types);
 
 }  // namespace kvplan

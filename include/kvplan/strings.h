@@ -47,8 +47,8 @@ std::string replaced(std::string_view text, std::initializer_list<std::pair<char
 // The whole number that a text begins with; nothing if it begins with none, or with one beyond 2^64.
 std::optional<std::uint64_t> whole_number(std::string_view text, int base = 10);
 
-// The decimal number that a text begins with, read as std::from_chars would (libc++ 14 has none for doubles), except
-// that infinity and NaN are not accepted.
+// The decimal number that a text begins with, as std::from_chars reads it, but without infinity and NaN. (libc++ 14 has
+// no from_chars for doubles.)
 std::from_chars_result parse_real(std::string_view text, double& value,
                                   std::chars_format format = std::chars_format::general);
 
@@ -67,8 +67,8 @@ std::string join(const List& list, std::string_view between = ", ", TextOf text_
 
 // The known names nearest to an unknown one, and the remedy of an error about it.
 
-// "did you mean vllm?" if a known word is near, else "use one of vllm, ...". Among equally near words the first ones
-// are named.
+// "did you mean vllm?" if a known word is near, otherwise "use one of vllm, ...". If several words are equally near,
+// the first ones are named.
 std::string nearest_remedy(std::string_view wrong, std::span<const std::string_view> known);
 // The same, with words separated by spaces.
 std::string nearest_remedy(std::string_view wrong, std::string_view known);
@@ -81,19 +81,19 @@ struct Candidate {
   std::string_view name;
 };
 
-// The fewest insertions, deletions, replacements and swaps of neighbouring characters from `a` to `b`. Only letters and
-// digits count, without case. Of long texts the first 64 characters are compared.
+// The fewest insertions, deletions, replacements and swaps of neighbouring characters that turn `a` into `b`. Only
+// letters and digits count, in any case, and only the first 64 characters of long texts.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// The names nearest to `wanted`, nearest first, each once; equally near ones in the order of `known`. A spelling that
-// begins with `wanted`, or that `wanted` begins with, is near whatever its length.
+// The names nearest to `wanted`, nearest first, each once. Equally near names keep the order of `known`. A spelling
+// that begins with `wanted`, or that `wanted` begins with, is near at any length.
 std::vector<std::string_view> nearest_names(std::string_view wanted, std::span<const Candidate> known,
                                             std::size_t count = 3);
 
 // The digest as 64 hexadecimal digits (FIPS 180-4).
 std::string sha256(std::string_view text);
 
-// Characters of arbitrary text: which are valid, which may be printed, and how the others are written.
+// Characters of arbitrary text: which ones are valid, which ones may be printed, and how the others are written.
 
 struct Character {
   char32_t code = 0;
@@ -103,7 +103,7 @@ Character character_at(std::string_view text, std::size_t at);
 
 void append_utf8(char32_t code, std::string& out);
 
-// Control characters, and those that change the order or the look of the text around them.
+// Control characters, and characters that change the order or the look of the text around them.
 bool is_hidden(char32_t code);
 
 // The length in bytes of a Hub token (hf_...) at the start of the text; 0 if there is none.

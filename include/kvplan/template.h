@@ -1,6 +1,7 @@
-// A constant text with named values, "{tokens} tokens * {hidden_size} * 2 B": how a figure was computed, or an engine's
-// message. Reports insert the values. "{num_seqs:sequence}" is a count of things, "1 sequence" or "3 sequences";
-// "{needed:GiB}" are bytes in GiB, "{needed:size}" in the unit that suits them, "{needed:size_up}" rounded up.
+// A constant text with named values, such as "{tokens} tokens * {hidden_size} * 2 B". It says how a figure was
+// computed, or is an engine's message. Reports insert the values. "{num_seqs:sequence}" is a count ("1 sequence", "3
+// sequences"), "{needed:GiB}" are bytes in GiB, "{needed:size}" bytes in a suitable unit, and "{needed:size_up}" the
+// same rounded up.
 #pragma once
 
 #include <concepts>

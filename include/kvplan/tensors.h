@@ -1,5 +1,5 @@
 // The weights of a model as a short list of groups of equal tensors. Parameters, active parameters, bytes and a rank's
-// part all come from this one list; weight types turn it into bytes, and nothing else multiplies parameters.
+// part all come from this list. Weight types turn it into bytes, and nothing else multiplies parameters.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ enum class Component : std::uint8_t {
   kOther,
 };
 std::string_view name(Component component);
-// Vision and audio, and the layers that hand their tokens to the decoder.
+// Vision and audio towers, and the layers that pass their tokens to the decoder.
 constexpr bool is_tower(Component component) {
   return component == Component::kVision || component == Component::kAudio || component == Component::kProjector;
 }
@@ -55,11 +55,11 @@ enum class Kept : std::uint8_t {
   kAsDeclared,
   kPlain,     // never quantized: an indexer's keys
   kFloat32,   // A of Mamba, some routers
-  kEightBit,  // 8 bit wherever --weights names one of MLX's types
+  kEightBit,  // 8 bit if --weights names one of MLX's types
   kTwoBit     // four ternary weights in a byte
 };
 
-// Layers first, first + step, ... `count` of them. 0 for a tensor outside of the layers.
+// `count` layers: first, first + step, ... If `count` is 0, the tensor is outside of the layers.
 struct LayerRun {
   std::uint64_t first = 0;
   std::uint64_t count = 0;
@@ -74,7 +74,8 @@ struct TensorGroup {
   Component component = Component::kOther;
   TensorRole role = TensorRole::kLinear;
   std::string module;  // as Llama names it, with "*" for the layer: "model.layers.*.self_attn.q_proj"
-  // Other names of the module in this family's files and classes, which lists of modules may use; empty: only `module`.
+  // Other names of the module in this family's files and classes, which lists of modules may use. If empty, there is
+  // only `module`.
   std::vector<std::string> names;
   std::vector<LayerRun> layers;
   Place place = Place::kLayers;
@@ -83,7 +84,7 @@ struct TensorGroup {
   std::uint64_t rows = 0;    // outputs; for a vector, all its elements
   std::uint64_t columns = 1;
   Split split = Split::kNone;
-  // Heads, which a split must leave whole; with fewer units than ranks they are replicated. 0: no such limit.
+  // Heads, which a split must not divide. If there are fewer than ranks, they are replicated. 0: no such limit.
   std::uint64_t units = 0;
   bool is_expert = false;   // expert parallelism distributes whole copies
   bool is_float32 = false;  // stays float32 whatever the model's type (a router's correction bias)
@@ -107,7 +108,7 @@ struct UnknownTensors {
   Elements low, estimate, high;
 };
 
-// Bytes from a checkpoint's own headers. They replace the bytes computed from the groups.
+// Bytes from a checkpoint's own headers, which replace the bytes computed from the groups.
 struct StoredTensors {
   Component component = Component::kOther;
   std::string type;  // as the header spells it: "BF16", "q4_K"

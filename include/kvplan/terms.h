@@ -1,5 +1,5 @@
-// Terms connect formulas and engines: a formula turns a layer into a short list of terms, and an engine turns terms
-// into bytes. Formulas depend on no engine and no type's size; engines depend on no attention kind.
+// Terms connect formulas and engines. A formula turns a layer into a short list of terms, and an engine turns terms
+// into bytes. Formulas know no engine and no type's size. Engines know no attention kind.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 
 namespace kvplan {
 
-// A term's role in the layer: engines keep keys, values, states and index keys in different pools and types.
+// A term's role in the layer. Engines store keys, values, states and index keys in different pools and types.
 enum class Role { kKey, kValue, kState, kIndex };
 
-// Parts that a packed storage type stores differently (fp8_ds_mla: latent in FP8 with scales, rope part in 16 bit), and
-// the state of a selective scan, which has its own kernels.
+// Parts that a packed storage type stores differently (fp8_ds_mla: the latent in FP8 with scales, the rope part in 16
+// bit), and the state of a selective scan, which has its own kernels.
 enum class Part { kPlain, kLatent, kRope, kScan };
 
 // units x vectors x width elements per entry.
@@ -56,7 +56,7 @@ struct Limit {
   friend bool operator==(const Limit&, const Limit&) = default;
 };
 
-// Which type the elements are stored in (storage.h, the only place where terms meet types, resolves it).
+// Which type the elements are stored in. Only storage.h knows both terms and types.
 enum class Storage {
   kKv,         // the KV cache type (K and V may differ)
   kState,      // the type that the config names for recurrent state, else the model's own

@@ -35,7 +35,7 @@ struct WatchedStage {
 enum class WatchStatus : std::uint8_t {
   kStarted,
   kDied,     // the process ended
-  kSteady,   // a process that was already running, or whose log does not show a start: its memory no longer changed
+  kSteady,   // its memory stopped changing, but there is no log, or the log does not show a start
   kTooSlow,  // the time limit passed before it had started
 };
 

@@ -1,5 +1,5 @@
-// The view of a model that the weights need: its tensors, and the few dimensions that llama.cpp's mixtures depend on.
-// The model must outlive it.
+// A model as the weights need it: its tensors, and the few dimensions that llama.cpp's mixtures depend on. The model
+// must outlive it.
 #pragma once
 
 #include <cstdint>
