@@ -271,8 +271,8 @@ static int run_diff(const Invocation& call) {
 
 static int run_check_log(const Invocation& call) {
   if (call.models.empty() || call.models.size() > 2) {
-    usage_error("check-log takes a LOG, or a MODEL and a LOG",
-                "give a start-up log; with a MODEL before it, kvplan compares the log with the plan");
+    usage_error("check-log needs a LOG",
+                "write kvplan check-log LOG, or kvplan check-log MODEL LOG to compare the log with a plan");
   }
   const LogCheck check = checked_log(call);
   const LogVerdict verdict = check.diagnosis.verdict;

@@ -43,7 +43,7 @@ std::optional<double> real_number(std::string_view text) {
 }  // namespace
 
 std::uint64_t parse_count(std::string_view text, std::string_view option) {
-  constexpr std::string_view kWanted = "a positive number of at most 2^60 (32k and 1M are understood)";
+  constexpr std::string_view kWanted = "a positive whole number up to 2^60, such as 4096, 32k or 1M";
   std::uint64_t value = 0;
   const char* end = text.data() + text.size();
   const auto [after, error] = std::from_chars(text.data(), end, value);

@@ -1,12 +1,12 @@
-// The inverse questions, which have the same answer in every engine: the largest load that fits a budget.
+// The inverse question, with the same answer in every engine: the largest load that fits a budget.
 #pragma once
 
 #include "engines/engine.h"
 
 namespace kvplan {
 
-// The longest sequence, at load.num_seqs sequences, that the engine runs in `budget`; 0 if not even one token fits. It
-// is exact: one token more does not fit. The answer is at most 2^40 tokens, for caches that do not grow.
+// The longest sequence, at load.num_seqs sequences, that the engine runs in `budget`: one token more does not fit. 0 if
+// not even one token fits. At most 2^40 tokens, for caches that do not grow.
 std::uint64_t longest_sequence(const CacheLayout& layout, Bytes budget, const Load& load);
 
 // The most sequences at load.max_model_len; at most 2^40.

@@ -1,5 +1,5 @@
-// The table of what an engine does differently for some classes of models. It is the only file of an engine that names
-// architectures or classes; a model resolves it once into a plain struct of flags.
+// The table of what an engine does differently for some classes of models. Only this file of an engine names
+// architectures or classes. A model resolves the table once into a plain struct of flags.
 #pragma once
 
 #include <initializer_list>
@@ -13,7 +13,7 @@
 
 namespace kvplan {
 
-// A behaviour, and the models that have it: architectures or class names as in configs, separated by spaces.
+// A behaviour and the models that have it: architectures, or class names as in configs, separated by spaces.
 template <class Its>
 struct ClassRow {
   bool Its::*has;
@@ -29,9 +29,9 @@ Its resolve_class(std::span<const ClassRow<Its>> rows, Arch arch, std::string_vi
   return out;
 }
 
-// The refusal of a class that the request's release does not have yet, or no longer has. `registry`: the classes that
-// each release gained and lost (ENGINE/registry.txt); a class without a line is as old as the table, or unknown to the
-// engine. A class that transformers' code can run in the release is not missing.
+// The refusal of a class that the request's release does not have, either not yet or no longer. `registry` lists the
+// classes that each release gained and lost (ENGINE/registry.txt). A class without a line is as old as the table, or
+// unknown to the engine. A class that transformers' code can run in the release is not missing.
 std::optional<Refusal> registry_refusal(std::span<const std::string_view> registry, const EngineInput& input,
                                         std::string_view engine_name);
 

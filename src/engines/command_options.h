@@ -15,7 +15,7 @@ namespace kvplan {
 enum class OptionEffect : std::uint8_t {
   kPlanned,  // kvplan has an option for it
   kNone,     // it does not affect memory
-  kSecret,   // the same, and its value is a secret that is never printed
+  kSecret,   // it does not affect memory, and its value is a secret that is never printed
   kSmall,    // not modelled; its effect is smaller than the plan's range
   kLess,     // not modelled; it can only lower the GPU memory
   kHost,     // not modelled; it affects main memory
@@ -36,17 +36,17 @@ enum class OptionValue : std::uint8_t {
 struct EngineOption {
   std::vector<std::string_view> names;     // the first one is the option's own name; "$NAME" is an environment variable
   std::vector<std::string_view> negative;  // names that switch the option off
-  std::vector<std::string_view> values;    // a row that only applies to these values
+  std::vector<std::string_view> values;    // the values that the row is for
   OptionValue value = OptionValue::kNone;
   bool negatable = false;  // argparse's switch, which also has a form "--no-NAME"
   OptionEffect effect = OptionEffect::kNone;
   std::string_view
-      target;  // for kPlanned: kvplan's option; "@..." for an effect without an option (command_reader.h), or ""
+      target;  // for kPlanned: kvplan's option; "@..." for an effect that has none (command_reader.h); or ""
   std::string_view constant;  // the value of kvplan's option, if it does not depend on the command's value
   bool passes_value = false;  // the command's value is passed on
 };
 
-// An engine's rows, parsed. A member of a JSON object without its own row uses the row "OPTION.*", else the object's
+// An engine's rows, parsed. A member of a JSON object that has no row uses the row "OPTION.*", or else the object's
 // row.
 class EngineOptions {
  public:
@@ -54,13 +54,13 @@ class EngineOptions {
   explicit EngineOptions(std::span<const std::string_view> lines);
 
   std::span<const EngineOption> rows() const { return rows_; }
-  // The row with this name, and whether the name switches the option off; null if the parser has no such option.
+  // The row with this name, and whether the name switches the option off. Null if the parser has no such option.
   std::pair<const EngineOption*, bool> find(std::string_view name) const;
   // The row for this value of an option, if it has one.
   const EngineOption& of_value(const EngineOption& row, std::string_view value) const;
   // Names that begin with `text`: argparse accepts a unique prefix.
   std::vector<std::string_view> beginning_with(std::string_view text) const;
-  // The engine's option that has the effect of this option and value of kvplan; null if it has none.
+  // The engine's option with the effect of this kvplan option and value; null if there is none.
   const EngineOption* for_target(std::string_view option, std::string_view value) const;
 
  private:
@@ -72,23 +72,24 @@ struct CommandSettings;
 struct EngineCommand {
   // The words that start the engine, the first one without its folder: "vllm serve", "-m sglang.launch_server".
   std::span<const std::string_view> programs;
-  // Parts of the names of its container images. For `images` the arguments follow the image's name.
-  // `images_with_program` also need the program's name.
+  // Parts of the names of its container images. With `images`, the arguments follow the image's name. With
+  // `images_with_program`, the program's name comes first.
   std::string_view images = "", images_with_program = "";
   std::span<const std::string_view> (*options)() = nullptr;
-  // Lines "NAMES LACKED FIRST LAST DROPPED" for options that not all releases have; null: the releases are not known.
+  // Lines "NAMES LACKED FIRST LAST DROPPED" for options that not all releases have. Null if the releases are not known.
   std::span<const std::string_view> (*option_releases)() = nullptr;
   std::string_view package = "";   // of PyPI
-  std::string_view server = "";    // of `programs`, the one that other commands name the models for
+  std::string_view server = "";    // the one of `programs` whose models other commands use
   bool takes_model = false;        // the first word that is not an option is the model
   bool takes_beginnings = false;   // argparse accepts prefixes: "--mem-fraction" for "--mem-fraction-static"
   bool takes_underscores = false;  // "--max_model_len" is "--max-model-len"
-  bool uses_visible_gpus = false;  // without a number
-  // What no single option determines: the engine's defaults for a server, and options that depend on each other.
+  bool uses_visible_gpus = false;  // it uses all visible GPUs; no option gives their number
+  // Completes what no single option determines: the engine's defaults for a server, and options that depend on each
+  // other.
   void (*complete)(CommandSettings& settings) = nullptr;
 };
 
-// The option and value of kvplan that mean the same as an option of a command.
+// A kvplan option and value that mean the same as an option of a command.
 struct CommandSetting {
   std::string option, value;
 };

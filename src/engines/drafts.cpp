@@ -77,7 +77,7 @@ class LayoutWithDraft : public CacheLayout {
       : main_(std::move(main)), draft_(std::move(draft)), load_of_(std::move(load_of)), label_(std::move(label)) {}
 
   Bytes reserved(const Load& load) const override {
-    // The model and its draft may each be largest on different GPUs, so the GPU with the largest sum decides.
+    // The model and its draft may be largest on different GPUs, so the GPU with the largest sum decides.
     Bytes fullest;
     for (const RankCache& rank : explain(load)) fullest = std::max(fullest, rank.reserved);
     return fullest;
@@ -108,7 +108,7 @@ class LayoutWithDraft : public CacheLayout {
     const std::uint64_t alone = out.max_model_len;
     out.max_model_len = longest_sequence(*this, budget, load);
     out.max_num_seqs = std::min(out.max_num_seqs, most_sequences(*this, budget, load));
-    // The log prints figures of the model's pool, so these are scaled to what the draft's cache leaves.
+    // The log's figures are of the model's pool, so they are scaled to what the draft's cache leaves.
     if (out.tokens && alone > 0) {
       const std::uint64_t streams = std::max<std::uint64_t>(1, *out.tokens / alone);
       out.tokens = checked_mul(out.max_model_len, streams, "the tokens of the pool");

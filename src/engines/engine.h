@@ -35,7 +35,7 @@ namespace kvplan {
 // The cache of one mixer of one layer.
 struct LayerCache {
   std::uint64_t layer = 0;  // index in the decoder
-  std::string_view kind;    // for labels in reports; no rule may depend on it
+  std::string_view kind;    // for labels in reports, never for rules
   SharedTerms compact;
   SharedTerms expanded;  // equal to `compact` if the kind has only one form
 };
@@ -43,7 +43,7 @@ struct LayerCache {
 // The dimensions of a vision tower that the memory for images depends on; 0 if the config does not say.
 struct VisionShape {
   std::uint64_t width = 0, intermediate = 0;
-  std::uint64_t patches = 1;       // patches that are merged into one token
+  std::uint64_t patches = 1;       // patches merged into one token
   std::uint64_t image_tokens = 0;  // tokens of the largest image
   std::uint64_t copies =
       1;  // deepstack: the width of all outputs for an image token, as a multiple of the decoder's width
@@ -82,7 +82,7 @@ struct ModelShape {
   bool is_packed = false;         // the weights are in a quantized type, or in a GGUF
 };
 
-// Results that an engine computes once for a plan and uses for every GPU.
+// Results that an engine computes once per plan and uses for every GPU.
 struct EngineMemo {
   EngineMemo() = default;
   EngineMemo(const EngineMemo&) = delete;
@@ -116,7 +116,7 @@ struct Running {
 
 // One GPU's part of the cache.
 struct RankCache {
-  Bytes logical;   // the part of the model's need on this GPU, including what must be replicated
+  Bytes logical;   // the part of the model's need on this GPU, including replicated parts
   Bytes reserved;  // what the engine allocates
   std::vector<GapLine> gap;
   std::vector<LedgerLine> lines;  // parts that add up to `reserved`
@@ -130,7 +130,7 @@ struct CacheBuffer {
 };
 
 // A cap on the number of sequences: the one that the engine runs with, the largest that its cache allows, and its
-// message for a larger one.
+// message if the cap is larger than that.
 struct SequenceLimit {
   std::uint64_t cap = 0, most = 0;
   Template words;
@@ -141,11 +141,11 @@ struct HostCache {
   LedgerLine line;              // over all ranks
   std::uint64_t tokens = 0;     // that fit
   std::uint64_t sequences = 0;  // sequences of the load's length that fit in it
-  bool at_least = false;        // more may fit, because parts of a sequence may not be stored
+  bool at_least = false;        // more may fit, because parts of a sequence need not be stored
 };
 
-// The cache of one model in one engine, for any load. It is built once, and queries are cheap (a sweep
-// makes a million), so everything that depends only on the model is computed in the constructor.
+// The cache of one model in one engine, for any load. It is built once and queried often (a sweep makes a million
+// queries), so the constructor computes everything that depends only on the model.
 class CacheLayout {
  public:
   CacheLayout() = default;
@@ -155,9 +155,9 @@ class CacheLayout {
 
   // Reserved bytes of the fullest GPU, computed fast. Never decreases as the load grows.
   virtual Bytes reserved(const Load& load) const = 0;
-  // The same in detail: one entry for each GPU, ordered by pipeline stage, then by rank.
+  // As `reserved`, in detail: one entry for each GPU, ordered by pipeline stage and then by rank.
   virtual std::vector<RankCache> explain(const Load& load) const = 0;
-  // The fullest GPU of each pipeline stage: the bytes that explain() returns, without its lines.
+  // The bytes of the fullest GPU of each pipeline stage, as explain() gives them, without its lines.
   virtual std::vector<Bytes> reserved_by_stage(const Load& load, std::uint64_t stages) const;
   virtual std::vector<CacheGroup> groups() const = 0;
   virtual std::optional<std::uint64_t> block_size() const { return std::nullopt; }
@@ -167,8 +167,8 @@ class CacheLayout {
   // How many requests the engine's scheduler runs together in `budget` bytes of a GPU, apart from its cap on sequences.
   // Absent if the engine's rule is not known.
   virtual std::optional<std::uint64_t> runs_at_once(Bytes, const Load&, const Running&) const { return std::nullopt; }
-  // What the engine allocates for the cache on one GPU (`rank` counts as in explain), adding up to its reserved bytes.
-  // By default one buffer for each line of the ledger.
+  // What the engine allocates for the cache on one GPU (`rank` as in explain), adding up to its reserved bytes. By
+  // default, one buffer per line of the ledger.
   virtual std::vector<CacheBuffer> buffers(const Load& load, std::size_t rank) const;
   // What the engine allocates in host memory: parts of the cache, and buffers.
   virtual std::vector<LedgerLine> host(const Load&) const { return {}; }
@@ -176,11 +176,11 @@ class CacheLayout {
   // its size depends on a budget that is not known.
   virtual std::optional<HostCache> host_cache(std::optional<Bytes>, const Load&) const { return std::nullopt; }
   // Whether the engine runs `load` in `budget` bytes of a GPU: reserved(load) <= budget, or the engine's own rule
-  // (several pools, a scheduler). Searches and verdicts use only this.
+  // (several pools, a scheduler). Searches and verdicts only use this.
   virtual bool fits(Bytes budget, const Load& load) const { return reserved(load) <= budget; }
   // Why the load does not run, with the smallest remedy; empty if it runs.
   virtual Template shortfall(Bytes budget, const Load& load) const;
-  // The engine's check of its cap on sequences, made after it sized the cache; nothing if it has no such check.
+  // If the engine checks its cap on sequences after it has sized the cache, that check; otherwise nothing.
   virtual std::optional<SequenceLimit> sequence_limit(Bytes) const { return std::nullopt; }
   // The part of reserved(load) that the engine allocates outside its budget.
   virtual Bytes beyond_budget(const Load&) const { return Bytes(0); }
@@ -217,8 +217,8 @@ struct EngineTensors {
   QuantDeclaration& quantization;
   std::vector<Note>& notes;
   std::span<const ConfigFact> facts;
-  std::optional<bool> ties_head;  // tie_word_embeddings of the decoder's own section
-  Dtype* dtype = nullptr;         // of the weights that are not quantized
+  std::optional<bool> ties_head;  // tie_word_embeddings in the decoder's own section
+  Dtype* dtype = nullptr;         // type of the weights that are not quantized
 };
 
 // The input of an engine's rule for the part of a GPU that its cache gets.
@@ -226,7 +226,7 @@ struct BudgetInput {
   const EngineInput* engine = nullptr;
   Bytes gpu_memory;
   Bytes weights, activation, runtime;  // on the fullest GPU; caches outside the pool count as activations
-  Bytes graphs;                        // the part of `runtime` that captured graphs take
+  Bytes graphs;                        // the graphs' part of `runtime`
 };
 
 struct LoraQuestion;  // engines/lora_slots.h
@@ -237,8 +237,8 @@ struct LaunchInput;  // engines/launch_input.h
 // How LoRA adapters are stored.
 enum class LoraStorage : std::uint8_t {
   kNone,
-  kSlots,         // pairs of matrices for every adapter of a batch, allocated at the start
-  kSlotsOrFiles,  // slots if requested; else adapters as stored in their files
+  kSlots,         // for every adapter of a batch a pair of matrices, allocated at the start
+  kSlotsOrFiles,  // slots if requested, otherwise adapters as stored in their files
   kFiles,         // adapters as stored in their files
   kFloat32Files   // the same, in float32
 };
@@ -250,7 +250,7 @@ enum class CountedAs : std::uint8_t {
   kReserved,   // the decrease of the GPU's free memory
 };
 
-// How much of its cache an engine needs to start.
+// How much of its cache an engine must have to start.
 enum class Start : std::uint8_t {
   kUnknown,      // none: it allocates its cache while it runs
   kAnything,     // any cache: its scheduler adapts to it
@@ -258,7 +258,7 @@ enum class Start : std::uint8_t {
   kEverything,   // all sequences
 };
 
-// A release whose behaviour an engine's files reproduce.
+// A release that an engine's files reproduce.
 struct EngineVersion {
   std::string_view version;  // "0.30"
   std::string_view note;     // the evidence for it
@@ -273,7 +273,7 @@ struct StageShare {
 };
 
 // The number of ranks that split attention (with states and towers), and the number that split the embedding. Both are
-// the tensor parallel ranks, or fewer if these include data parallel copies of attention.
+// the tensor parallel ranks, or fewer if these ranks include data parallel copies of attention.
 struct TensorCuts {
   std::uint64_t attention = 1, embedding = 1;
 };
@@ -288,7 +288,7 @@ struct EngineDealing {
   bool expert = false;
   // The ranks of all data parallel copies share the experts, which may be split or whole (vLLM).
   bool data_ranks_share_experts = false;
-  // Ranks may divide the tokens of a sequence among them if each rank would otherwise store all of them (-dcp).
+  // Ranks may divide the tokens of a sequence if otherwise each rank would store all of them (-dcp).
   bool decode_context = false;
   // Tensor parallelism splits vision towers and their projectors.
   bool cuts_towers = false;
@@ -298,11 +298,11 @@ struct EngineDealing {
   bool (*refines_blocks)(const Request& request) = nullptr;
   // EPLB's buffer for moving experts is allocated with the weights, not when experts are first moved.
   bool has_expert_buffer = false;
-  // MTP layers count when layers are distributed over GPUs, whether or not they are used (llama.cpp).
+  // MTP layers count when layers are distributed over GPUs, even if they are not used (llama.cpp).
   bool places_nextn_layers = false;
   // Layers are split over the GPUs unless the user requests tensor parallelism.
   bool layers_first = false;
-  // The draft is distributed over the GPUs like the model; else it is on the last pipeline stage.
+  // The draft is distributed over the GPUs as the model is. Otherwise it is on the last pipeline stage.
   bool deals_draft = false;
 };
 
@@ -310,16 +310,16 @@ struct EngineDealing {
 struct EngineLoading {
   // Weight types that the engine makes from a 16-bit checkpoint while loading. Any other type needs its own checkpoint.
   std::string_view made_at_load = "";
-  // The type that a GGUF's tensors are unpacked to unless --dtype names another; "": they are not unpacked.
+  // The type to which a GGUF's tensors are unpacked, unless --dtype names another. "": they stay packed.
   std::string_view unpacks_gguf = "";
   // The allocator's memory counts as weights if it is more than the tensors: it includes rotary tables and unused
   // memory.
   CountedAs counted = CountedAs::kTensors;
   // The embedding table stays in host memory, and a tied head is a copy of it on the GPU (llama.cpp).
   bool embedding_on_host = false;
-  // The CPU backend keeps the embedding and the head in addition to copies that are packed for its kernels.
+  // The CPU backend keeps the embedding and the head in addition to the copies that it packs for its kernels.
   bool packs_embedding_on_cpu = false;
-  // The bytes between a GGUF's tensors, for a stage's GPU or for host memory; null: none.
+  // The bytes between a GGUF's tensors, for a stage's GPU or for host memory; null if there are none.
   LedgerLine (*padding)(std::span<const TensorGroup> tensors, const StageShare& stage, const Request& request,
                         bool on_host) = nullptr;
   // Experts of the first layers can stay in host memory while the rest of the layer is on the GPU (--n-cpu-moe), and
@@ -331,16 +331,16 @@ struct EngineLoading {
   bool keeps_types = false;
   // Changes the tensors to those of the engine's classes; null: they are the checkpoint's.
   void (*make_tensors)(EngineTensors& model) = nullptr;
-  // A key for the part of a request that make_tensors depends on; null: it depends on nothing in it.
+  // A key for the part of a request that make_tensors depends on. Null: it does not depend on the request.
   std::string (*makes_by)(const Request& request) = nullptr;
-  // The parameter count is taken after make_tensors; else it is the checkpoint's.
+  // Parameters are counted after make_tensors. Otherwise they are the checkpoint's.
   bool counts_made = false;
-  // Quantization is recognised only by quant_method; without one the engine loads the tensors as if they had the
-  // model's type.
+  // Only quant_method shows the engine a quantization. Without one it loads the tensors as if they had the model's
+  // type.
   bool asks_quant_method = false;
-  // If both files declare a quantization, hf_quant_config.json decides; else config.json does.
+  // If both files declare a quantization, hf_quant_config.json decides. Otherwise config.json does.
   bool reads_quant_file_first = false;
-  // Whether the request leaves image and audio towers out of the weights; null: never.
+  // Whether the engine leaves image and audio towers out of the weights for this request; null: never.
   bool (*leaves_towers)(const Request& request, Arch arch, bool has_audio) = nullptr;
   // How the engine's kernels pad MXFP4 experts; null: not at all.
   Mxfp4Layout (*mxfp4_layout)(const Request& request) = nullptr;
@@ -363,13 +363,13 @@ struct EngineExtras {
   std::optional<LedgerLine> (*image_buffer)(const Request& request, const ProjectorFile& file) = nullptr;
 };
 
-// How an engine places a model that does not fit the GPUs, if no option says so.
+// How an engine places a model that does not fit on the GPUs, if no option says so.
 struct AutoPlacement {
   std::vector<Bytes> margins;  // memory left free on each GPU
-  Tokens least_context;        // the shortest context that the engine reduces to by itself; 0: it keeps the context
+  Tokens least_context;        // the shortest context that the engine chooses by itself; 0: it keeps the context
   bool experts = false;        // only the experts of a mixture go to main memory, if that is enough
   bool sees_extras = true;     // drafts and image encoders are counted
-  double one_gpu = 0;          // a model below this fraction of the largest GPU uses only that one
+  double one_gpu = 0;          // a model below this fraction of the largest GPU is on that GPU only
 };
 
 struct Engine {
@@ -400,10 +400,10 @@ struct Engine {
   // The types that the engine's users choose from, widest first: the columns and rows of `compare`, and what `fit`
   // tries.
   std::string_view weight_choices = "bfloat16 fp8 int8 int4 nvfp4";
-  std::string_view small_weight_choices = "";  // of `compare` where none of these fits
+  std::string_view small_weight_choices = "";  // for `compare`, if none of these fits
   std::string_view kv_choices = "bfloat16 fp8_e4m3";
-  // Vendors whose GPUs the engine runs on, separated by spaces, and which of their GPUs; null: all whose capability is
-  // known. `fit` offers only these. If the user names another GPU, kvplan plans it with a warning.
+  // Vendors whose GPUs the engine runs on, separated by spaces, and which of their GPUs; null means all with a known
+  // capability. `fit` offers only these GPUs. If the user names another GPU, kvplan plans it with a warning.
   std::string_view makers = "NVIDIA AMD Intel Apple";
   bool (*supports)(const Gpu& card) = nullptr;
 
@@ -411,14 +411,14 @@ struct Engine {
   std::string_view spelling = "";
   // The pool's tokens are divided between window layers and other layers (--swa-full-tokens-ratio).
   bool has_window_ratio = false;
-  // The option for the fraction of the GPU, which a user may raise; "" if there is none.
+  // The option for the fraction of the GPU, if a user may raise it; otherwise "".
   std::string_view share_option = {};
   // The option for the tokens of a prefill chunk.
   std::string_view chunk_option = "--max-num-batched-tokens";
-  // The engine's overhead includes the score matrix of naive attention; else the plan adds a general estimate.
+  // The engine's overhead includes the score matrix of naive attention. Otherwise the plan adds a general estimate.
   bool has_scores = false;
-  // Tokens of a prefill chunk that pass through the layers in one step, unless --ubatch-size says otherwise; 0: the
-  // whole chunk.
+  // Tokens of a prefill chunk that pass through the layers at once, unless --ubatch-size says otherwise. 0: the whole
+  // chunk.
   std::uint64_t micro_batch = 0;
   // The largest number of sequences of one copy of the engine, whatever the memory; 0: as many as fit.
   std::uint64_t most_sequences = 0;
@@ -432,16 +432,18 @@ struct Engine {
   // For engines whose --ctx-size is the total over all sequences: the tokens of one sequence, or of the pool with
   // --kv-unified. Null: --ctx-size means --max-model-len.
   Tokens (*slot_tokens)(Tokens ctx_size, const Request& request) = nullptr;
-  // The engine's automatic placement of layers; nothing if everything is loaded onto the GPUs. Null: it has none.
+  // The engine's automatic placement of layers; nothing if everything goes onto the GPUs. Null: it has no such
+  // placement.
   std::optional<AutoPlacement> (*places)(const Request& request) = nullptr;
-  // What the request keeps in main memory although a GPU could store it; empty: nothing. Null: only offloaded weights.
+  // What the request keeps in main memory although a GPU could store it; empty if nothing. Null: only offloaded weights
+  // can be there.
   Template (*on_cpu)(const EngineInput& input) = nullptr;
   // The default context, at most the model's maximum; null: the model's maximum.
   Tokens (*default_context)(const Request& request, std::optional<Bytes> card) = nullptr;
   // A context beyond the model's maximum is reduced to it without a message.
   bool caps_context = false;
-  // Whether kvplan knows in which form the engine caches this model's latents (MLA), from the engine's lists or from a
-  // run. Null: the form follows from the config's keys, or the engine refuses unknown models.
+  // Whether kvplan knows, from the engine's lists or from a run, in which form the engine caches this model's latents
+  // (MLA). Null: the form follows from the config's keys, or the engine refuses unknown models.
   bool (*names_latents)(const EngineInput& input) = nullptr;
   // The maximum context that the engine assumes if the config has none; 0: it assumes none.
   std::span<const std::string_view> recent{};  // older releases of the last year to compare with, oldest first
@@ -461,7 +463,7 @@ struct Engine {
 
 // The table of engines, for help, look-up and dispatch.
 std::span<const Engine> engines();
-// Parses "vllm" or "vllm@0.20", and sets request.engine and request.engine_version. Throws Error that lists the known
+// Parses "vllm" or "vllm@0.20" into request.engine and request.engine_version. Throws an Error that lists the known
 // ones.
 const Engine& find_engine(std::string_view text, Request& request);
 // The engine of exactly this name. Throws Error if there is none.
@@ -470,21 +472,20 @@ const Engine* engine_named(std::string_view name);
 const Engine& engine_of(const Request& request);
 // The version as a number that can be compared: "0.20" -> 20, "1.3" -> 1003. The newest if none was named.
 std::uint64_t engine_version(const Engine& engine, const Request& request);
-// The third number of the named release. Without one it is larger than any number: "0.5" is the newest 0.5.
+// The third number of the named release. If it has none, larger than any number: "0.5" is the newest 0.5.
 std::uint64_t engine_patch(const Request& request);
 
-// Whether the engine supports the GPU. Always true if no engine names the vendor, because the GPU then comes from the
-// user's file.
+// Whether the engine supports the GPU. True if no engine names the vendor: the GPU is then from the user's file.
 bool runs_on(const Engine& engine, const Gpu& gpu);
 
 TensorCuts tensor_cuts(const Request& request);
-// The type of weights that are not quantized; absent: the checkpoint's.
+// The type of weights that are not quantized; absent if it is the checkpoint's.
 std::optional<Dtype> loaded_dtype(const Request& request, const ModelTraits& traits, Dtype dtype);
-// The number of copies of the whole layout, each on its own GPUs: data parallel copies that are not among its ranks.
+// The number of copies of the whole layout, each on its own GPUs. Data parallel copies among its ranks do not count.
 std::uint64_t layout_copies(const Request& request);
 
-// The types behind `auto` as most engines resolve them: the requested type, else what the checkpoint declares, else the
-// model's own type (16 bit if that is float32). States have the type that the config names, else the model's own.
+// The types behind `auto`, as most engines resolve them: the requested type, or what the checkpoint declares, or the
+// model's own type (16 bit if that is float32). States have the type that the config names, or the model's own.
 CacheTypes resolve_default_types(const ModelShape& model, const Request& request);
 
 // Each returns the engine's row of the table.

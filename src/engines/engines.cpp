@@ -33,13 +33,13 @@ static std::optional<std::uint64_t> version_number(std::string_view text) {
   if (*after != '.') return std::nullopt;
   auto [rest, error2] = std::from_chars(after + 1, end, minor);
   if (error2 != std::errc() || minor > 999) return std::nullopt;
-  // The patch level ("0.20.1") is left to engine_patch().
+  // engine_patch() reads the patch level ("0.20.1").
   for (const char* c = rest; c != end; ++c)
     if (*c != '.' && (*c < '0' || *c > '9')) return std::nullopt;
   return major * 1000 + minor;
 }
 
-// "v0.5.0", as projects tag it; returned without the letter.
+// "v0.5.0", as projects tag it, without the letter.
 static std::string_view without_letter(std::string_view version) {
   const bool tagged = version.size() > 1 && version[0] == 'v' && version[1] >= '0' && version[1] <= '9';
   return tagged ? version.substr(1) : version;

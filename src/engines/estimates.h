@@ -17,25 +17,25 @@ LedgerLine estimate_line(Section part, Template what, Bytes bytes, Spread spread
 // A line with the range that was fitted to starts (kvplan/ranges.h).
 LedgerLine ranged_line(std::string_view term, Section part, Template what, Bytes bytes, Template formula,
                        std::string source);
-// What a loader keeps in addition to the tensors: an estimate of 0 with a range, since no config determines it. Absent
-// if the weights are not known.
+// What a loader keeps in addition to the tensors: an estimate of 0 with a range, because no config determines it.
+// Absent if the weights are not known.
 std::optional<LedgerLine> loaded_weights(std::string_view term, Bytes weights);
 
-// The peak of one layer's MLP over `tokens` tokens on a rank: residual and input (2 x hidden) and the gate, up and
-// product of an MLP (3 x intermediate, split over the ranks), 16 bit each. Attention without a score matrix needs
-// less.
+// The peak of one layer's MLP over `tokens` tokens on a rank: residual and input (2 x hidden), and the gate, up and
+// product of an MLP (3 x intermediate, split over the ranks), 16 bit each. Attention without a score matrix needs less.
 LedgerLine mlp_activations(const EngineInput& input, std::uint64_t tokens, std::string_view which);
 
-// DeepEP's buffers: 1 GiB for NVLink, and as much between nodes; at low latency (`tokens` above 0) instead a message
-// for every token of a batch and every expert, sent and received, each twice (LowLatencyLayout of DeepEP's config.hpp).
+// DeepEP's buffers: 1 GiB for NVLink, and another 1 GiB between nodes. In low-latency mode (`tokens` above 0) it is
+// instead a message for every token of a batch and every expert, sent and received, each twice (LowLatencyLayout in
+// DeepEP's config.hpp).
 LedgerLine deepep_buffers(const EngineInput& input, std::uint64_t tokens, std::string source);
 
-// Tokens of a prefill chunk for an engine without its own rule: as requested, else vLLM's 8192; at most the load.
+// Tokens of a prefill chunk for an engine without its own rule: as requested, or vLLM's 8192; at most the load's.
 std::uint64_t prefill_chunk(const Request& request, const Load& load);
 
-// Naive attention has a score for each head, token of the chunk and token of the context. `bytes_each`: bytes of a
-// score in all copies that exist at once. The scores are O(S^2) without chunks and O(C * S) with them; flash attention
-// has none. Nothing for a model without attention.
+// The score matrix of naive attention: a score for each head, token of the chunk and token of the context.
+// `bytes_each`: bytes of a score in all copies that exist at once. It is O(S^2) without chunks and O(C * S) with
+// chunks; flash attention has none. Nothing for a model without attention.
 std::optional<LedgerLine> score_matrix(const OverheadInput& in, std::uint64_t chunk, std::uint64_t bytes_each,
                                        std::string source);
 std::optional<LedgerLine> general_score_matrix(const OverheadInput& in);

@@ -1,6 +1,6 @@
 // Which weights an engine's kernels run on which NVIDIA GPUs, release by release. A row names the GPUs that run a
-// format; on any other GPU the engine refuses to start. A pair without a row was not checked in the engine, and the
-// plan says so.
+// format, and the engine refuses to start on any other GPU. If no row is about a format and a GPU, the pair was not
+// checked in the engine, and the plan says so.
 #pragma once
 
 #include <optional>
@@ -46,9 +46,9 @@ std::optional<Refusal> kernel_refusal(std::span<const KernelRow> table, const En
 void note_unasked_kernels(std::span<const KernelRow> table, const EngineInput& input, std::vector<Note>& notes);
 std::vector<RuleRow> kernel_rule_rows(std::span<const KernelRow> table);
 
-// How the weights of a plan are quantized, as a checkpoint would declare it: from --weights, else from the checkpoint.
-// Refusals use it, so an engine refuses a type whether the user or the checkpoint names it. Without a quantization if
-// the weights are in 16 or 32 bit.
+// How a plan's weights are quantized, as a checkpoint would declare it: by --weights, or else by the checkpoint.
+// Refusals use this, so an engine refuses a type whether the user or the checkpoint names it. No quantization if the
+// weights are in 16 or 32 bit.
 QuantDeclaration planned_quantization(const EngineInput& input);
 
 }  // namespace kvplan

@@ -13,14 +13,14 @@ namespace kvplan {
 
 // What a plan prints about an error that affects it.
 enum class Effect : std::uint8_t {
-  kSilent,   // nothing: the error changes no memory, or less than 0.1 %, or the plan has a range for it
+  kSilent,   // nothing: it changes no memory, or less than 0.1 %, or the plan has a range that
              // includes it
   kWarning,  // a warning: the error changes memory by at most 1 %
   kUnknown,  // a warning, and no verdict: the error changes memory by more
 };
 
-// The executed rows and figures that an error explains, for the tests: patterns as in a shell, separated by "|", with
-// "!" before an exception. Empty: any.
+// The executed rows and figures that an error explains, for the tests. They are patterns as in a shell, separated by
+// "|", with "!" before an exception. Empty means any.
 struct ExplainedMisses {
   struct Range {
     double from = 0, to = 0;
@@ -45,17 +45,17 @@ struct KnownError {
 
 // Rows of one engine are next to each other. If several explain a miss, the first one is used.
 std::span<const KnownError> known_errors();
-// Whether the error belongs to this engine, release and model type, whatever else it depends on.
+// Whether the error is about this engine, release and model type, whatever else it depends on.
 bool concerns(const KnownError& error, std::string_view engine, Release release, std::string_view model_type,
               std::string_view root_type);
 // Whether the error affects this plan.
 bool affects(const KnownError& error, const EngineInput& input);
 
-// Which models were run with each engine's own code: executed.txt, written by scripts/executed_models.py.
-// A line has an engine, then model_types and classes; the first line is a comment.
+// The models that were run in each engine's own code: executed.txt, written by scripts/executed_models.py. A line has
+// an engine, then model_types and classes. The first line is a comment.
 std::span<const std::string_view> executed_lines();
 
-// Whether the engine's own code was run with the model's class, or with another checkpoint of its type.
+// Whether the model's class was run in the engine's own code, or another checkpoint of its type.
 bool was_executed(std::string_view engine, const ModelShape& model);
 
 }  // namespace kvplan

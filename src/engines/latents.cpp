@@ -5,7 +5,7 @@
 namespace kvplan {
 
 bool sglang_names_latents(const EngineInput& input) {
-  // Mistral's own params.json, which SGLang prefers, makes a DeepSeek of mistral4 and mistral_large4.
+  // SGLang prefers Mistral's own params.json, which makes a DeepSeek of mistral4 and mistral_large4.
   constexpr std::string_view kLatent =
       "bailing_hybrid deepseek_v2 deepseek_v3 deepseek_v32 deepseek_vl_v2 dots3_note dots3_note_text dots_vlm "
       "glm4_moe_lite glm5_next glm5_next_text glm_moe_dsa hy_v4 kimi_k2 kimi_k25 kimi_k3 kimi_linear kimi_vl "

@@ -1,4 +1,4 @@
-// The input for an engine's command line: a plan, with the names and types that a launcher needs.
+// The input of an engine's launcher: a plan, with the names and types that a command needs.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct LaunchModel {
   std::string revision;  // of the repository; empty: the newest
   bool is_hub = false;
   bool is_gguf = false;
-  bool is_placeholder = false;  // only a config was planned, and `name` is a placeholder for the directory
+  bool is_placeholder = false;  // only a config was planned, so `name` is a placeholder for the directory
 };
 
 struct LaunchInput {
@@ -39,7 +39,7 @@ struct LaunchInput {
   // --weights and --draft-weights in the spelling of the table of types; empty if not given.
   std::string weights, draft_weights;
   bool own_weights = true, own_draft_weights = true;  // false: the engine quantizes while it loads
-  bool places_itself = false;           // the engine itself chose what is in main memory, so no option is needed
+  bool places_itself = false;           // the engine chose by itself what is in main memory, so no option is needed
   std::optional<std::uint64_t> tokens;  // tokens that fit in the cache's budget; absent if states share it
 };
 

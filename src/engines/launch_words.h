@@ -42,7 +42,7 @@ class Arguments {
   void add_flag(std::string_view option, bool given) {
     if (given) add(option);
   }
-  void add_revision(const LaunchInput& input) {  // of the Hub repository, if one is named
+  void add_revision(const LaunchInput& input) {  // the Hub repository's, if one is named
     if (!input.model.revision.empty()) add("--revision", input.model.revision);
   }
 
@@ -64,8 +64,8 @@ Nodes nodes_of(std::uint64_t gpus);
 
 // Whether the plan's context is longer than the model's own maximum.
 bool is_beyond(const LaunchInput& input);
-// The config keys with which YaRN reaches the plan's context, as a JSON object; empty if the model's rotation is not
-// plain RoPE. `rope_key`: the name of these settings in the engine's transformers.
+// The config keys with which YaRN reaches the plan's context, as a JSON object. Empty if the model's rotation is not
+// plain RoPE. `rope_key` is the name of these settings in the engine's transformers.
 std::string yarn_override(const LaunchInput& input, std::string_view rope_key);
 // The plan's context as a multiple of the model's own maximum, rounded up: "4", "1.25".
 std::string stretch_factor(const LaunchInput& input);
@@ -80,7 +80,7 @@ bool kv_chosen(const Request& request);
 // Throws if --attention names a kernel, because no engine has an option for that.
 void check_kernel(const Request& request);
 
-// For the weight types that vLLM and SGLang make while loading.
+// Adds the weight types that vLLM and SGLang make while loading.
 void add_quantization(const LaunchInput& input, Arguments& out);
 // A draft's weight type in the spelling of vLLM and SGLang; empty if the draft keeps its own.
 std::string_view draft_quantization(const LaunchInput& input);

@@ -37,7 +37,7 @@ struct Part {
     for (const LayerBuffer& buffer : buffers) out += buffer.bytes(load);
     return out;
   }
-  // Bytes of one more token when all limits are reached.
+  // Bytes of one more token, once all limits are reached.
   Bytes slope() const {
     Bytes out;
     for (const LayerBuffer& buffer : buffers)
@@ -60,7 +60,7 @@ class LayerBuffersLayout : public CacheLayout {
         stage.back().logical = TermSum(of_kind, input.types, ranks_);
       }
     }
-    // A draft is on the last stage. It is not part of the model's own need.
+    // A draft is on the last stage. The model's own need does not include it.
     const DraftLayers drafts = draft_layers(input);
     if (drafts.caches.empty() || stages_.empty()) return;
     rules_.host = nullptr;
@@ -175,7 +175,7 @@ class LayerBuffersLayout : public CacheLayout {
   }
 
  private:
-  // The buffers of layers of one kind; `reason` replaces each buffer's own.
+  // The buffers of layers of one kind. `reason` replaces each buffer's own reason.
   Part part_of(std::string kind, const std::vector<LayerCache>& caches, std::string_view reason = {}) {
     Part out;
     out.kind = std::move(kind);

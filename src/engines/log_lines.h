@@ -12,7 +12,7 @@
 
 namespace kvplan {
 
-// How far a start has got. A line of an earlier phase means that another start began.
+// How far a start has come. A line of an earlier phase means that another start began.
 enum class StartPhase : std::uint8_t {
   kNone,
   kServer,   // the API server's first line; a new start always begins here
@@ -66,7 +66,7 @@ struct StageMark {
   StartStage ended;
 };
 
-// The engine's options for what remedies change; "" if it has no such option.
+// The engine's options for what remedies change. "" if it has no such option.
 struct RemedyOptions {
   std::string_view length = "", share = "";
   std::string_view cache_type = "", eight_bit = "";  // and the value for a cache of 8 bits
@@ -76,19 +76,19 @@ struct RemedyOptions {
   std::string_view experts = "";                 // whole experts on each rank
   bool counts_experts = false;                   // the option takes the number of ranks
   std::string_view images = "", one_image = "";  // of a prompt, and the value for a single one
-  std::string_view gpu_layers = "", split = "";  // layers on the GPUs, and their shares
+  std::string_view gpu_layers = "", split = "";  // layers on the GPUs, and the parts of each GPU
   std::string_view flash_attention = "";
   std::string_view shared_slots = "";  // sequences, from one pool of cells
 };
 
-// The remedies for a class of failures, in the notation of LogTemplate::remedies.
+// The remedies for a class of failures, written as in LogTemplate::remedies.
 struct RemedyRule {
   LogEventId cause;
   std::string_view remedies;
 };
 
-// What to try for a failure without a row, if its message or traceback contains one of the words. The words are in
-// lower case, separated by "|".
+// What to try for a failure without a row if its message or traceback contains one of these words (lower case,
+// separated by "|").
 struct LogTopic {
   std::string_view words, remedies;
 };
@@ -115,10 +115,10 @@ struct EngineLog {
   bool picks_layers = false;     // the engine itself leaves layers on the CPU if the GPU is too small
   bool block_option = false;     // {block_size} is the option's value, not a result
   bool profiles_prompt = false;  // without chunked prefill the engine profiles one prompt of the full length
-  // The engine's versions are builds ("4277" is b4277). This is the build that wrote a log with the oldest wording; "":
-  // no builds.
+  // The engine's versions are builds ("4277" is b4277), and this build wrote the logs with the oldest wording. "": no
+  // builds.
   std::string_view old_build = "";
-  // The only release whose patch levels differ; "": a version is kept as the log prints it.
+  // The only release whose patch levels differ. "": none does, and a version stays as the log prints it.
   std::string_view patched_release = "";
   // Reads the request from the log; null: in the way that suits vLLM, SGLang and others.
   void (*read_request)(const LogReading& log, LogRequest& out) = nullptr;
@@ -155,8 +155,8 @@ std::span<const LogProgram> log_programs();
 // The program of that name; null if there is none.
 const LogProgram* log_program(std::string_view name);
 
-// Lines of PyTorch, Python, drivers, NCCL and the system, whatever the engine; and topics of failures that all engines
-// share.
+// Lines that any engine's log may have: of PyTorch, Python, drivers, NCCL and the system. And topics of failures that
+// all engines share.
 extern const std::span<const LogTemplate> kSystemLogEvents;
 extern const std::span<const LogTopic> kSystemLogTopics;
 

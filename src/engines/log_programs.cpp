@@ -18,11 +18,11 @@ constexpr OtherProgram kOthers[] = {
     {"lm-studio", "LM Studio", "llama.cpp", lm_studio_log},
     {"lmdeploy", "lmdeploy", "", lmdeploy_log},
     {"tgi", "TGI (text-generation-inference)", "", tgi_log},
-    // A cut log without a line that only one engine prints.
+    // A log that is cut, so that it has no line of only one engine.
     {"", "a Python program with PyTorch", "", transformers_log},
 };
 
-// The log may consist of a server's message only.
+// The log may have only a server's message.
 constexpr RemedyRule kUnnamedRemedies[] = {
     {LogEventId::kOutOfMemory,
      "dtype=torch.bfloat16 (or float16) | in from_pretrained, which loads float32 before transformers 5; an Int4 "

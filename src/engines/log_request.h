@@ -17,10 +17,10 @@ struct LogRequest {
   Request request;
   std::vector<std::string> read;  // "--max-model-len 40960"
   std::vector<std::string> assumed;
-  // A flag for assumptions that affect every model's cache. With such an assumption, differences mean nothing.
+  // An assumption affects every model's cache, so differences mean nothing.
   bool assumes_cache = false;
   bool assumes_types = false, assumes_ranks = false, assumes_release = false;
-  // The same, only for models with windows or states, which depend on batches, sequences and cached prefixes.
+  // An assumption affects models with windows or states, which depend on batches, sequences and cached prefixes.
   bool assumes_batch = false;
 
   template <class Value>

@@ -1,5 +1,5 @@
-// What an engine allocates for LoRA adapters at its start: how many slots, of which rank, and for which modules. The
-// bytes of a slot are computed in src/weights/lora.h.
+// What an engine allocates for LoRA adapters at its start: how many slots, of which rank, and for which modules.
+// src/weights/lora.h computes the bytes of a slot.
 #pragma once
 
 #include <cstdint>

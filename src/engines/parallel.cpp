@@ -45,7 +45,7 @@ std::vector<std::uint64_t> stage_layers(std::uint64_t num_layers, const Parallel
   std::vector<std::uint64_t> out(stages, num_layers / stages);
   const std::uint64_t rest = num_layers % stages;
   for (std::uint64_t i = 0; i < rest; ++i) {
-    // vLLM gives the remainder to stages from the second-to-last backwards, because the last one has the head and the
+    // vLLM gives the remainder to stages from the second-to-last backwards, because the last stage has the head and the
     // first one the embedding.
     const std::uint64_t stage = split == StageSplit::kSpareLast ? stages - 2 - i : stages - 1 - i;
     ++out[stage];

@@ -9,7 +9,7 @@
 
 namespace kvplan {
 
-// What to do if units do not divide evenly by the ranks: throw Error(kBadInput), or plan for the fullest rank.
+// What to do if ranks do not divide the units: throw Error(kBadInput), or plan the fullest rank.
 enum class Uneven : std::uint8_t { kRefuse, kRoundUp };
 
 // Units of a term on one of `ranks` ranks: units / ranks, or one (replicated) if there are fewer units than ranks.
@@ -32,7 +32,7 @@ enum class StageSplit {
 };
 std::vector<std::uint64_t> stage_layers(std::uint64_t num_layers, const Parallel& parallel, StageSplit split);
 
-// The same for weights. The embedding is on the first stage and the head on the last.
+// The layers of each stage with their weights. The embedding is on the first stage and the head on the last.
 std::vector<StageShare> stage_shares(std::uint64_t num_layers, const Parallel& parallel, StageSplit split);
 
 // The entries of `caches` whose layers are in [first, first + count).

@@ -1,5 +1,5 @@
-// Releases of an engine, and the table of what depends on them. A release is compared here and nowhere else: an engine
-// lists its rules as rows (ENGINE/rules.cpp), and a request resolves the table once into a plain struct.
+// Releases of an engine, and the table of what depends on them. Only this file compares releases. An engine lists its
+// rules as rows (ENGINE/rules.cpp), and a request resolves them once into a plain struct.
 #pragma once
 
 #include <compare>
@@ -23,8 +23,8 @@ struct Release {
 // Later than every release: the end of a rule that still applies.
 inline constexpr Release kNoEnd{~std::uint64_t{0}, 0, 0};
 
-// The release that the request names, else the newest known. A release named without its patch level ("0.5") means the
-// newest patch if `Engine::numbers_patches` is set (SGLang), else the first.
+// The release that the request names, or the newest known one. If the request gives no patch level ("0.5"), it means
+// the newest patch if `Engine::numbers_patches` is set (SGLang), and the first one otherwise.
 Release release_of(const Engine& engine, const Request& request);
 Release release_of(const Request& request);
 std::string format_release(Release release);
@@ -34,8 +34,8 @@ Release parse_release(std::string_view text);
 // The evidence for a rule. An executed rule has executed figures of a release before it and of one after it.
 enum class RuleBasis : std::uint8_t { kRead, kExecuted };
 
-// One row: in the releases from `since` until before `until` the member has the value `to`; otherwise it keeps the
-// struct's initial value. If several rows set a member, the last one that applies wins.
+// One row: from `since` until before `until`, the member has the value `to`. In other releases it has the struct's
+// initial value. If several rows apply to a member, the last one wins.
 template <class Rules>
 struct Rule {
   std::variant<bool Rules::*, std::uint64_t Rules::*, double Rules::*> sets;

@@ -31,7 +31,7 @@ class SharedTerms {
   const Term& front() const { return all().front(); }
   friend bool operator==(const SharedTerms& a, const SharedTerms& b) { return a.all() == b.all(); }
 
-  // Whether both share their terms. If so, they are equal without a comparison.
+  // Whether both have the same terms object, and so equal terms. Faster than comparing them.
   bool is(const SharedTerms& other) const { return terms_ == other.terms_; }
 
   // The terms, for changing them. Earlier copies keep the old ones.

@@ -1,14 +1,14 @@
-// How an engine's classes change a checkpoint's tensors, as rows of one table for each engine
-// (ENGINE/tensor_edits.cpp), and the interpreter of such tables.
+// How an engine's classes change a checkpoint's tensors: the rows of one table per engine (ENGINE/tensor_edits.cpp),
+// and their interpreter.
 //
 // A row has the models, the change, its source and a condition. For example, Lfm2's routers have a bias that files
 // store as a buffer, unless the config switches it off:
+//
 //   {"Lfm2MoeForCausalLM", AddBeside{"<routers>", "expert_bias", {.rows = 1}}, "models/lfm2_moe.py",
 //    {.unless = "use_expert_bias=false"}},
 //
-// Tensors are selected by words: the end of a module's name ("self_attn.k_proj"), its beginning ("audio_tower.*"), a
-// part of it ("*.indexer.*") or a kind of tensor ("<routers>", tensor_edits.cpp has the list). "-word" excludes
-// tensors.
+// Words select tensors: the end of a module's name ("self_attn.k_proj"), its beginning ("audio_tower.*"), a part of it
+// ("*.indexer.*") or a kind of tensor ("<routers>"; tensor_edits.cpp lists the kinds). "-word" excludes tensors.
 #pragma once
 
 #include <array>
@@ -34,7 +34,8 @@ struct AllBut {
 using Models = std::variant<std::string_view, Archs, AllBut>;
 bool is_for(const Models& models, std::string_view class_name, Arch arch);
 
-// Elements of an added tensor, from the tensor next to it: (rows * its rows + columns * its columns) / over + plus.
+// The elements of an added tensor, computed from the tensor next to it: (rows * its rows + columns * its columns) /
+// over + plus.
 struct AddedElements {
   std::uint64_t rows = 0, columns = 0, plus = 0, over = 1;
   bool per_head = false;  // also divided by the tensor's heads; a tensor without heads is skipped
@@ -86,7 +87,7 @@ struct AddBeside {
   AddedElements elements;
   bool is_float32 = false;
   SplitLike split = SplitLike::kNone;
-  bool is_stored = false;  // a parameter that is listed under "other", because it is not computed from other tensors
+  bool is_stored = false;  // a parameter, listed under "other" because it is not computed from other tensors
 };
 // A copy of each selected tensor of the main model, with columns * times / over columns.
 struct AddCopy {
@@ -96,7 +97,7 @@ struct AddCopy {
 using Change = std::variant<DropTensors, DropTowers, KeepAs, InFloat32, SetRole, SplitBy, SetRows, SetColumns, SetHead,
                             PutInEveryLayer, PadParts, AddBuffer, AddBeside, AddCopy, void (*)(EngineTensors&)>;
 
-// When a row applies: in the releases from `since` until before `until`, if `holds` returns true.
+// When a row applies: from release `since` until before `until`, if `holds` returns true.
 template <class... Facts>
 struct When {
   Release since{}, until = kNoEnd;

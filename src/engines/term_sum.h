@@ -1,4 +1,4 @@
-// What the architecture needs: the sums of the terms of many layers, so that a load takes only a few multiplications.
+// What the architecture needs: the terms of many layers added up, so that a load takes only a few multiplications.
 // Nothing is rounded or allocated.
 #pragma once
 

@@ -51,15 +51,14 @@ class Reader {
     if (is_own) request().engine_version = options_.until;
     const std::string planned =
         request().engine_version.empty() ? std::string(engine().versions.back().version) : request().engine_version;
-    std::string says = "the log does not name a release";
+    std::string says = "release " + planned + ": the log names none";
     if (is_own && !options_.since.empty() && !options_.until.empty())
-      says += ", its wording is of " + options_.since + " to " + options_.until;
+      says += ", and its wording is from " + options_.since + " to " + options_.until;
     else if (is_own && !options_.since.empty())
-      says += ", its wording is of " + options_.since + " or later";
+      says += ", and its wording is from " + options_.since + " or later";
     else if (is_own && !options_.until.empty())
-      says += ", its wording is of " + options_.until + " or before";
-    out_.assumed.push_back(says + ": " + planned + " assumed, name it with --engine " + std::string(engine().name) +
-                           "@RELEASE");
+      says += ", and its wording is from " + options_.until + " or earlier";
+    out_.assumed.push_back(says + "; set it with --engine " + std::string(engine().name) + "@RELEASE");
     out_.assumes_release = out_.assumes_batch = true;
   }
 
@@ -108,8 +107,8 @@ class Reader {
     read(options_.data_parallel, layout.data, "-dp");
     read(options_.context_parallel, layout.decode_context, "-dcp");
     if (known) return;
-    out_.assume("the log does not give the number of ranks: " + std::to_string(tensor.value_or(1)) +
-                    " assumed, name it with -tp",
+    out_.assume("tensor parallel ranks " + std::to_string(tensor.value_or(1)) +
+                    ": the log does not give their number; set it with -tp",
                 true);
     out_.assumes_ranks = true;
   }
@@ -121,7 +120,7 @@ class Reader {
     if (!base_.llama_cpp.ctx_size) out_.take(out.max_model_len, options_.max_model_len, "--max-model-len");
     if (!out.max_model_len && !base_.llama_cpp.ctx_size) {
       out_.assumed.emplace_back(
-          "the log does not give the context length: the model's maximum assumed, name it with --max-model-len");
+          "the model's maximum context: the log does not give the length; set it with --max-model-len");
       out_.assumes_batch = true;
     }
     if (base_.num_seqs == 1 && options_.num_seqs) out.num_seqs = *options_.num_seqs;
@@ -156,7 +155,7 @@ class Reader {
       out_.note("--mtp --num-speculative-tokens", request().num_speculative_tokens);
       return;
     }
-    out_.assume("the log names a drafting method (" + method + "), which is left out here", true);
+    out_.assume("no drafts: kvplan does not plan the log's drafting method (" + method + ")", true);
   }
 
   void read_types() {
@@ -174,9 +173,7 @@ class Reader {
     }
     if (!out.cache_type_k && !options_.has_arguments && options_.kv_cache_dtype.empty()) {
       out_.assumes_types = true;
-      out_.assume(
-          "the log does not give the type of the KV cache: the engine's default assumed, name it with --kv-cache-dtype",
-          true);
+      out_.assume("the engine's default KV cache type: the log does not give it; set it with --kv-cache-dtype", true);
     }
     if (const auto known = find_dtype(options_.dtype); known && !out.dtype && plain_bytes(*known) >= 2)
       out.dtype = known;

@@ -158,8 +158,8 @@ static void add_layouts(PlanCache& cache, const Request& own, const std::vector<
                                {{"kept", with_reserve(own).limits.reserve->of(*out.asked.card)}, {"gpus", count}}});
     else if (count != asked_gpus || fits_here)
       out.sentences.push_back({out.asked.verdict.status == Verdict::kPartlyOnCpu ? "all on the GPUs: {gpus:GPU}"
-                               : fits_here && count > 1                          ? "minimum: {gpus:GPU} ({layout})"
-                                                                                 : "minimum: {gpus:GPU}",
+                               : fits_here && count > 1 ? "fewest GPUs for this request: {gpus} ({layout})"
+                                                        : "fewest GPUs for this request: {gpus}",
                                {{"gpus", count}, {"layout", layout_name(first.parallel)}}});
     return;
   }

@@ -278,10 +278,12 @@ Template placement_text(const Request& before, const Request& after) {
     options.insert(options.begin(), context_option(before, after.max_model_len->count()));
   if (options.empty()) return {};
   const bool is_near = after.llama_cpp.cpu_moe_layers && !after.llama_cpp.tensor_split.empty();  // it splits layers
-  return {keeps_all ? "{options} keeps it on the GPU; {engine} by default leaves more free and moves layers to the CPU"
-          : is_near ? "{options} places it nearly as {engine} does"
-                    : "{engine} chooses {options}",
-          {{"engine", engine.name}, {"options", options_text(options, engine.spelling)}}};
+  return {
+      keeps_all
+          ? "{engine} by default keeps more memory free and moves layers to the CPU; {options} keeps them on the GPU"
+      : is_near ? "{options} places it nearly as {engine} does"
+                : "{engine} chooses {options}",
+      {{"engine", engine.name}, {"options", options_text(options, engine.spelling)}}};
 }
 
 }  // namespace kvplan

@@ -346,8 +346,8 @@ Plan make_plan(PlanCache& cache, const Request& request) {
   inform(plan.notes, "chosen_layout",
          Template("{gpus} GPUs: {layout}",
                   {{"gpus", request.card.count}, {"layout", layout_name(plan.request.parallel)}}) +
-             (!plan.verdict.no_verdict.empty() ? ", none is known to fit; this one leaves the most memory"
-              : plan.verdict.fails()           ? ", no layout that was tried fits; this one comes closest"
+             (!plan.verdict.no_verdict.empty() ? " leaves the most memory; kvplan does not know whether it fits"
+              : plan.verdict.fails()           ? " comes closest; no layout fits"
               : tells_reason                   ? Template(", ") + reason_of_layout(cache, plan.request)
                                                : Template()));
   return plan;

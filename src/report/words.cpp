@@ -79,7 +79,7 @@ std::string card_text(const Plan& plan) {
     std::string sizes;
     for (std::size_t i = 0; i < plan.request.card.mixed.size(); ++i)
       sizes += (i > 0 ? " + " : "") + gib_number(plan.card_of(i, *plan.card));
-    return join(plan.request.card.mixed_names(), " + ") + " of " + sizes + " GiB";
+    return join(plan.request.card.mixed_names(), " + ") + ": " + sizes + " GiB";
   }
   const std::size_t cards = plan.memory.size();
   std::string out;

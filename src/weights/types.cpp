@@ -25,7 +25,7 @@ constexpr std::array kTypes{
     WeightType{.name = "float16", .aliases = "fp16 f16 half", .scope = Scope::kEverything, .what = "float16"},
     WeightType{.name = "float32", .aliases = "fp32 f32 float", .scope = Scope::kEverything, .millibits = 32000, .what = "float32"},
     WeightType{.name = "fp8", .aliases = "fp8_e4m3 fp8-tensor fp8_per_tensor e4m3", .millibits = 8000, .tensor_bits = 64,
-               .quality = kFp8Quality, .what = "FP8, one scale a matrix"},
+               .quality = kFp8Quality, .what = "FP8, one scale per matrix"},
     WeightType{.name = "fp8-channel", .aliases = "fp8_per_channel fp8-dynamic fbgemm_fp8", .millibits = 8000, .row_bits = 16,
                .quality = kFp8Quality, .what = "FP8, a scale for each output"},
     WeightType{.name = "fp8-block-e8m0", .millibits = 8000, .block = 128, .block_bits = 8,
@@ -115,7 +115,7 @@ std::optional<WeightType> fractional_type(std::string_view name) {
     WeightType type;
     type.name = family;
     type.millibits = static_cast<std::uint32_t>(bits * 1000 + 0.5);
-    type.what = "ExLlama, bits a weight on average";
+    type.what = "ExLlama, average bits per weight";
     return type;
   }
   return std::nullopt;

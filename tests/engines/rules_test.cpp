@@ -511,7 +511,7 @@ TEST_CASE("rules: vLLM's states, drafts and the reasons for them") {
   CHECK(reason("page rounding") == 2 * 24 * 4096);
   CHECK(reason("state page alignment") == 2 * (kPage - 1000000));
   REQUIRE(rank().lines.size() == 2);
-  CHECK(in_words(rank().lines[0].formula) == "1 sequence x 1 block x 2097152 B a block");
+  CHECK(in_words(rank().lines[0].formula) == "1 sequence x 1 block x 2097152 B per block");
   const auto groups = engine_of(input.request).layout(input, notes)->groups();
   REQUIRE(groups.size() == 2);
   CHECK_FALSE(groups[0].block_size);
@@ -633,9 +633,9 @@ TEST_CASE("rules: vLLM's blocks of one rank, their reasons and their tensors") {
   CHECK(rank.gap[1].bytes == (47 + 2 * 9 - 3 * 8) * 131072);
   REQUIRE(rank.lines.size() == 2);
   CHECK(in_words(rank.lines[0].what) == "kind, 2 layers");
-  CHECK(in_words(rank.lines[0].formula) == "3 sequences x 63 blocks of 16 tokens x 131072 B a block");
+  CHECK(in_words(rank.lines[0].formula) == "3 sequences x 63 blocks of 16 tokens x 131072 B per block");
   CHECK(rank.lines[1].bytes == Bytes((47 + 2 * 9) * 131072));
-  CHECK(in_words(rank.lines[1].formula) == "(1 sequence x 47 blocks + 2 x 9 of 16 tokens) x 131072 B a block");
+  CHECK(in_words(rank.lines[1].formula) == "(1 sequence x 47 blocks + 2 x 9 of 16 tokens) x 131072 B per block");
   CHECK(layout->block_size() == 16);
   const auto buffers = layout->buffers(load, 0);
   REQUIRE(buffers.size() == 2);

@@ -74,7 +74,7 @@ TEST_CASE("gpu: the table for people") {
                               "/dev/null", {kH100, kCuda, kNvml, "KVPLAN_FAKE_OTHERS=1024", "KVPLAN_FAKE_PROCESSES=1"});
   CHECK(run.exit == 0);
   for (const std::string line :
-       {"as it is now the plan starts with", "Allocating what the engine allocates at its start",
+       {"as it is now, the plan starts and leaves", "Allocating what the engine allocates at its start",
         "activations of a full batch", "--watch measures them",
         "Measured on cuda:0: NVIDIA H100 80GB HBM3, driver 570.00.fake", "in use by other programs (1 program)",
         "gqa, 32 layers: whole multiples of 2 MiB, at most 3 MiB",

@@ -144,14 +144,14 @@ TEST_CASE("log metrics: a Prometheus page tells what limits a server") {
       "vllm:prefix_cache_queries_total{engine=\"0\",model_name=\"x/y\"} 1.2e+06\n"
       "vllm:prefix_cache_hits_total{engine=\"0\",model_name=\"x/y\"} 300000.0\n");
   CHECK(full.verdict == LogVerdict::kServesWithTrouble);
-  CHECK(has(cause_text(full), "61 run, 30 wait, KV cache 98.7 %, prefix hits 25.0 %"));
+  CHECK(has(cause_text(full), "61 requests run, 30 wait, 98.7 % of the KV cache is used, prefix hits 25.0 %"));
   const Diagnosis calm = diagnosis_of(
       "sglang:num_running_reqs{model_name=\"x\"} 5.0\nsglang:num_queue_reqs{model_name=\"x\"} 0.0\n"
       "sglang:token_usage{model_name=\"x\"} 0.28\n");
   CHECK(calm.verdict == LogVerdict::kStarted);
   const Diagnosis slots = diagnosis_of("llamacpp:requests_processing 4\nllamacpp:requests_deferred 7\n");
   CHECK(slots.verdict == LogVerdict::kServesWithTrouble);
-  CHECK(cause_text(slots) == "4 run, 7 wait");
+  CHECK(cause_text(slots) == "4 requests run, 7 wait");
   CHECK(has(cures_of(slots), "--kv-unified -np 11"));
   // The page does not have the scheduler's cap, so more requests may run than it allows.
   const Diagnosis capped =

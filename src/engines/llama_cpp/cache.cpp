@@ -48,8 +48,8 @@ static std::int64_t signed_bytes(Bytes bytes) {
   return static_cast<std::int64_t>(bytes.count());
 }
 
-// The number of elements of the row that llama.cpp stores for `term`, including other terms in that row (a latent and
-// its rope part). The last term of a row gets all of them, the others 0.
+// The elements of the row that llama.cpp stores for `term`, including other terms in that row (a latent and its rope
+// part). The row's last term has all of them, its other terms have 0.
 static std::uint64_t row_elements(const CacheTerms& terms, const Term& term) {
   std::uint64_t out = 0;
   const Term* last = &term;
@@ -63,7 +63,7 @@ static std::uint64_t row_elements(const CacheTerms& terms, const Term& term) {
   return last == &term ? out : 0;
 }
 
-// Pooled index keys: llama.cpp stores the inputs of every token in one row.
+// llama.cpp stores the inputs of pooled index keys, one row per token.
 static EngineInput unpooled(const EngineInput& input) {
   EngineInput out = input;
   if (llama_keeps_sequences_apart(input)) return out;
@@ -206,7 +206,7 @@ Bytes LlamaCppLayout::row_padding(const Tensor& of, const Term& kept, std::uint6
   return Bytes(round_up(entry_bytes(rest, input_.types).count(), kAlignment, kCells));
 }
 
-// llama.cpp creates the cache of index keys like any other, so it has one head's V that nothing reads.
+// llama.cpp creates the cache of index keys like any other cache, so it also has one head of V, which nothing reads.
 void LlamaCppLayout::add_index_values(const Tensor& index, const CacheTerms& terms) {
   for (const Term& term : terms) {
     if (term.role != Role::kValue) continue;
@@ -226,7 +226,7 @@ void LlamaCppLayout::add_extra(const Tensor& tensor, const Term& term, std::stri
   add_tensor(extra);
 }
 
-// Layers without keys and values still get a V, as wide as the widest layer's.
+// Layers without keys and values still have a V, as wide as the widest layer's.
 void LlamaCppLayout::add_empty_layers() {
   std::vector<bool> has_cache(input_.model.num_layers, false);
   for (const LayerCache& cache : input_.caches)
@@ -267,7 +267,7 @@ void LlamaCppLayout::add_tensor(const Tensor& tensor) {
   tensors_.push_back(tensor);
 }
 
-// Padded cells of one stream; for states, the rows of one sequence.
+// Padded cells of one stream. For states, the rows of one sequence.
 std::uint64_t llama_window_cells(const LlamaContext& context, std::uint64_t window, bool apart) {
   const bool shared = context.unified && !apart;
   const std::uint64_t reserve =
@@ -337,7 +337,7 @@ std::vector<Bytes> LlamaCppLayout::reserved_by_stage(const Load& load, std::uint
 // Compares the allocation with what the architecture needs, tensor by tensor, and adds up the differences by reason.
 RankCache LlamaCppLayout::explain_device(std::size_t device, const Load& load) const {
   const LlamaContext context = context_of(load);
-  LlamaContext raw = context;  // the same without padding
+  LlamaContext raw = context;  // the context without padding
   raw.pad = 1;
   raw.n_ctx_seq = context.unpadded;
   std::map<std::string_view, std::int64_t> gap;
@@ -424,8 +424,8 @@ std::vector<RankCache> LlamaCppLayout::explain(const Load& load) const {
   return out;
 }
 
-// Copies of what a slot cannot roll back: recurrent states and windows. A prompt leaves two at its end, and one per
-// 8192 tokens.
+// Copies of what a slot cannot roll back: recurrent states and windows. A prompt leaves two copies at its end, and one
+// per 8192 tokens.
 std::optional<LedgerLine> LlamaCppLayout::checkpoints(const Load& load) const {
   constexpr std::uint64_t kSpacing = 8192;
   const CardRequest& card = input_.request.card;
@@ -458,7 +458,7 @@ std::vector<LedgerLine> LlamaCppLayout::host(const Load& load) const {
   std::vector<LedgerLine> out = explain_device(placement_.gpus, load).lines;
   for (LedgerLine& line : llama_cpp_host_buffers(input_, load)) out.push_back(std::move(line));
   if (auto line = checkpoints(load)) out.push_back(std::move(*line));
-  // llama-server's cache of prompts: it saves the states of slots, and grows up to its limit if prompts differ.
+  // llama-server's cache of prompts saves the states of slots. It grows up to its limit if prompts differ.
   const CardRequest& card = input_.request.card;
   const Bytes most = input_.request.llama_cpp.cache_ram.value_or(Bytes(8 * kGiB));
   if (!rules_.saves_prompts || input_.request.llama_cpp.all_logits || most == Bytes(0) ||

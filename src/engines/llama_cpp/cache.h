@@ -44,7 +44,7 @@ bool llama_keeps_sequences_apart(const EngineInput& input);
 
 // The backend that the request names, or the usual one of the GPU.
 LlamaBackend llama_backend(const Request& request);
-// Whether flash attention is off for reasons other than the backend: by -fa, for this class, or by an older build's
+// Whether flash attention is off for reasons other than the backend: because of -fa, the class, or an older build's
 // default.
 bool llama_flash_attention_off(const EngineInput& input);
 // Whether the context runs with flash attention, as -fa says or as "auto" decides.
@@ -52,10 +52,10 @@ bool llama_flash_attention(const EngineInput& input);
 // The number of tokens with logits in a graph.
 std::uint64_t llama_output_rows(const EngineInput& input, const LlamaContext& context);
 
-// Whether the request uses no GPU: it gives none, or only the machine's memory.
+// Whether the request uses no GPU: it names none, or only the machine's memory.
 bool llama_without_gpu(const Request& request);
 
-// The placement of layers on devices. Units are the layers, followed by the output.
+// The placement of layers on devices. Units are the layers and then the output.
 struct LlamaPlacement {
   std::uint64_t gpus = 1;
   std::uint64_t first_on_gpu = 0;  // units before this one stay in host memory
@@ -63,7 +63,7 @@ struct LlamaPlacement {
   bool pipelined =
       false;  // several GPUs with all layers on them process micro-batches one after another, as a pipeline
 
-  // `num_layers` includes the MTP layers of a file, whether or not they are used (load_tensors: n_layer_all).
+  // `num_layers` includes a file's MTP layers, even if they are not used (load_tensors: n_layer_all).
   LlamaPlacement(const Request& request, std::uint64_t num_layers);
   explicit LlamaPlacement(const EngineInput& input)
       : LlamaPlacement(input.request, input.model.num_layers + input.model.num_nextn_layers) {}
@@ -74,7 +74,7 @@ struct LlamaPlacement {
   std::vector<float> ends_;  // the end of each GPU's part, if -ts is given
 };
 
-// The layers of weights on each GPU: the last -ngl units, of which the last one is the output.
+// The layers of weights on each GPU: the last -ngl units, the very last of which is the output.
 std::vector<StageShare> llama_cpp_stages(std::uint64_t num_layers, const Request& request);
 std::optional<AutoPlacement> llama_cpp_places(const Request& request);
 Template llama_cpp_on_cpu(const EngineInput& input);
@@ -104,7 +104,7 @@ class LlamaCppLayout : public CacheLayout {
   // What the number of cells of a buffer depends on.
   enum class Cells { kFull, kWindow, kCompressed, kSequence };
 
-  // One tensor of a layer: a term in the form that llama.cpp stores.
+  // One tensor of a layer: a term as llama.cpp stores it.
   struct Tensor {
     std::size_t device = 0;  // the last device is host memory
     Cells cells = Cells::kFull;
@@ -113,13 +113,13 @@ class LlamaCppLayout : public CacheLayout {
     std::uint64_t rows = 1;          // kSequence: entries of a sequence
     std::uint64_t rollback = 0;      // kSequence: additional copies of the entries, to roll back to
     Bytes cell;                      // of one cell
-    Bytes widest;                    // bytes that padding V to the widest layer adds to a cell
+    Bytes widest;                    // bytes per cell that padding V to the widest layer adds
     Bytes row_padding;               // counted once for the tensor
-    Term logical;                    // the term that this one replaces
-    Bytes logical_cell;              // bytes of a cell with the model's own types
+    Term logical;                    // the term that this tensor stores
+    Bytes logical_cell;              // bytes of a cell in the model's own types
     std::string_view stored_reason;  // why `cell` differs from `logical_cell`
     bool stored = true;              // false: llama.cpp does not store the term
-    bool extra = false;              // the logical plan does not include it
+    bool extra = false;              // the architecture does not need it
   };
   // Tensors with the same rule on one device.
   struct Buffer {
@@ -159,7 +159,7 @@ class LlamaCppLayout : public CacheLayout {
   std::uint64_t rollback_rows_;
   LlamaPlacement placement_;
   std::uint64_t widest_value_ = 0;  // elements of the widest V; 0 if V is not padded
-  bool compressed_ = false;         // DeepSeek-V4's caches
+  bool compressed_ = false;         // the model has DeepSeek-V4's caches
   std::vector<Tensor> tensors_;
   std::vector<Device> devices_;
   std::vector<CacheGroup> groups_;

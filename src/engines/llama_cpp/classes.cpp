@@ -1,5 +1,5 @@
 // Source: llama.cpp v0.5.0, src/models/*.cpp (which ones set swa_type, and their graphs),
-// llm_arch_supports_rs_rollback; scripts/llama_cpp_classes.py writes classes.txt.
+// llm_arch_supports_rs_rollback. scripts/llama_cpp_classes.py writes classes.txt.
 #include "engines/llama_cpp/classes.h"
 
 #include <algorithm>
@@ -86,7 +86,7 @@ LlamaClass llama_class(const ModelShape& model) {
   out.whole_tensors =
       std::find(std::begin(kWholeTensors), std::end(kWholeTensors), model.arch) != std::end(kWholeTensors) ||
       has_word(kWholeTensorNames, model.model_type);
-  // EXAONE 4: only the 32B has windows, and llama.cpp recognises it by its 64 layers.
+  // Only the 32B of EXAONE 4 has windows, and llama.cpp recognises it by its 64 layers.
   if (model.arch == Arch::kExaone4) out.keeps_windows = model.num_layers == 64;
   out.expands_latents = out.expands_latents || model.expanded_latents;
   return out;

@@ -10,11 +10,11 @@ namespace kvplan {
 
 struct LlamaClass {
   // Cache.
-  bool keeps_windows = false;    // windows and chunks have smaller caches; without it every token is cached
+  bool keeps_windows = false;    // windows and chunks have smaller caches; otherwise every token is cached
   bool expands_latents = false;  // latent attention is cached as full keys and values
   bool keeps_empty_layers =
-      false;                      // a layer whose attention has no keys and values still counts as a layer of the cache
-  bool index_has_values = false;  // the cache of index keys also has values
+      false;                       // a layer with attention but no keys and values still counts as a layer of the cache
+  bool index_has_values = false;   // the cache of index keys also has values
   bool keeps_pooled_keys = false;  // an index row may also contain the key of its pool
   std::uint64_t index_parts = 1;   // an index row has keys, gates and pooled keys
   bool rolls_back = false;         // recurrent states have rows for rolling back rejected drafts
@@ -24,9 +24,9 @@ struct LlamaClass {
   // Graph.
   std::uint64_t residual_streams = 1;  // copies of the residual stream: hyper-connections, AltUp
   bool chooses_late = false;           // rows without logits are dropped after the last layer
-  bool chooses_before_norm = false;    // and before the last norm
+  bool chooses_before_norm = false;    // and they are dropped before the last norm
   bool adds_to_residual = false;       // the block's output is the first operand of the addition to the residual
-  bool adds_to_last_residual = false;  // the same, for the MLP only
+  bool adds_to_last_residual = false;  // as adds_to_residual, for the MLP only
   bool adds_residual_first = false;    // parallel blocks: MLP and residual are added before the attention's output
   bool norms_values = false;
   bool weighs_experts_first = false;  // the inputs of the chosen experts are weighted, not their outputs

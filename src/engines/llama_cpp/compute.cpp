@@ -1,8 +1,8 @@
 // The compute buffer of one GPU: the most memory that the graph of one micro-batch uses at any moment.
 // llama_context::sched_reserve allocates it at the start. If kvplan can build the model's graph (compute_buffers.h), it
-// computes the buffer as ggml does. Otherwise it estimates the buffer as the largest of several moments. ub = n_ubatch,
-// E = hidden size, F and Fe = widths of the dense MLP and of an expert, u = experts of a token, V = vocabulary, H =
-// heads, n_kv = cells of a stream; 4 bytes an element:
+// computes the buffer as ggml does. Otherwise the estimate is the largest of several moments, with 4 bytes per element.
+// ub = n_ubatch, E = hidden size, F and Fe = widths of the dense MLP and of an expert, u = experts per token, V =
+// vocabulary, H = heads, n_kv = cells of a stream:
 //
 //   mask = ub * (n_kv of each cache) * 2, or 4 without flash attention; older builds have both with flash attention
 //   logits     rows * (V + E)                                       rows: one for each slot of a server
@@ -16,16 +16,14 @@
 //   recurrence ub * (4I + 2C) + rows of states                      I inner width, C channels of the convolution
 //   RWKV-7     ub * 18E + rows of states; RWKV-6 ub * 13E + twice the rows of states
 //
-// plus a copy in 16 bit of one layer's K and V if the cache has another type (CUDA's kernels read no other), and of
-// one layer's K and V where the host keeps them. Several GPUs with all layers on them run as a pipeline, four copies of
-// the inputs on each. Layers left on the host are still multiplied on the first GPU, by batches of 32 tokens and
-// more: their largest matrix is copied there as stored (8B in f16, -ngl 16: 84 + 112 MiB; the experts of Qwen3-30B-A3B
-// in f16: 84 + 384 MiB).
+// Two copies are added: one layer's K and V in 16 bit, if the cache has another type (CUDA's kernels only read 16 bit),
+// and one layer's K and V if they are on the host. Several GPUs with all layers on them run as a pipeline, with four
+// copies of the inputs on each. The first GPU multiplies layers that are on the host too, for batches of 32 tokens and
+// more, and gets a copy of their largest matrix as stored.
 //
-// Checked against: every context of testdata/conformance (v0.5.0 and b11739): three quarters of 9,600 buffers are
-// within 5 %. The range, 1.1 times the figure and 32 MiB, covers 97 % on one GPU, and 82 % where several GPUs or the
-// host have layers. Experts with a shared one or sigmoid gates keep less than others, which no config says: up to 20 %
-// off.
+// Checked against: every context of testdata/conformance (v0.5.0 and b11739), and the starts that
+// testdata/observations/README.md describes. Known error: up to +20 % for experts with a shared expert or sigmoid
+// gates. They keep less than others, and no config says so.
 #include "engines/llama_cpp/compute.h"
 
 #include <algorithm>
@@ -307,8 +305,7 @@ Graph graph_of(const EngineInput& input, const Load& load, bool is_draft = false
 }
 
 // The MTP layers have their own context (common/speculative.cpp), with the model's length, batch and head. Its compute
-// buffer is for one attention and one MLP, whose product overwrites the gate. Qwen3.8-27B, 32,768 tokens, -ub 2048: 520
-// MiB with Vulkan, as planned; 105,216 tokens, -ub 512 with CUDA: 171 MiB (planned 201).
+// buffer is for one attention and one MLP, whose product overwrites the gate.
 std::optional<LedgerLine> mtp_context(const EngineInput& input, const Load& load) {
   EngineInput own = input;
   own.caches = mtp_layers(input);
@@ -326,13 +323,13 @@ std::optional<LedgerLine> mtp_context(const EngineInput& input, const Load& load
       "llama.cpp common/speculative.cpp, sched_reserve"};
 }
 
-// llama.cpp's --fit counts copies of the hidden state for later GPUs, which a real run does not make.
+// llama.cpp's --fit also counts copies of the hidden state for later GPUs, which a real run does not make.
 std::uint64_t fitted_copies(const Graph& graph) {
   return mul(kPipelineCopies, graph.hidden);
 }
 
-// The buffer, computed as ggml does. It is exact on one GPU that fits everything, if the model is a GGUF and contexts
-// of its architecture were executed. On GPUs with the kernel CUDA keeps experts longer, for the fused sum.
+// The buffer, computed as ggml does. It is exact on one GPU that fits everything, if the model is a GGUF of an
+// architecture whose contexts were executed. On GPUs with the kernel, CUDA keeps experts longer for the fused sum.
 LedgerLine graph_line(const OverheadInput& in, const Graph& graph, const LlamaPlacement& placement,
                       std::uint64_t bytes) {
   const EngineInput& input = *in.engine;
@@ -397,7 +394,7 @@ std::vector<LedgerLine> llama_cpp_overhead(const OverheadInput& in) {
     high += Bytes(graph.mask);  // the masks may be needed in addition
   if (pipelined && in.stage > 0) high += Bytes(fitted_copies(graph));
   const bool experts_on_host = input.request.llama_cpp.cpu_moe_layers.value_or(0) > 0 && model.experts.used > 0;
-  // From this batch size on the first GPU computes experts in host memory; smaller batches run on the CPU.
+  // From this batch size on, the first GPU computes experts that are in host memory. Smaller batches run on the CPU.
   constexpr std::uint64_t kLeastCopied = 32;
   constexpr double kHeadBits = 6.5625;  // q6_k, the usual type of the head in checkpoints with smaller types
   const bool copies = in.stage == 0 && (placement.first_on_gpu > 0 || experts_on_host);

@@ -18,11 +18,11 @@ Bytes llama_largest_piece(const EngineInput& input, const Load& load);
 // The compute buffer of an image projector's encoder (Extras::image_buffer).
 std::optional<LedgerLine> llama_image_encoder(const Request& request, const ProjectorFile& file);
 
-// The compute buffers of a context by llama.cpp's own steps: the graph of a full micro-batch, distributed over the
-// devices, with its tensors placed.
+// The compute buffers of a context, computed in llama.cpp's own steps: the graph of a full micro-batch is distributed
+// over the devices, and its tensors are placed.
 
-// One buffer for each GPU, then the host's. Nothing if only a config is given, which does not list all tensors, or if
-// kvplan cannot build the model's graph.
+// One buffer for each GPU, then the host's. Nothing for a config, which does not list all tensors, or if kvplan cannot
+// build the model's graph.
 std::optional<std::vector<std::uint64_t>> llama_compute_buffers(const EngineInput& input, const Load& load);
 
 }  // namespace kvplan

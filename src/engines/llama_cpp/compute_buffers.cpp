@@ -17,7 +17,7 @@ constexpr std::size_t kMostKnown = 32;
 
 using Buffers = std::optional<std::vector<std::uint64_t>>;
 
-// A result and its inputs. The context is padded, so several lengths of a search share one graph.
+// A result and its inputs. Contexts are padded, so several lengths of a search share one graph.
 struct Known {
   Request request;
   LlamaContext context;
@@ -64,7 +64,7 @@ std::optional<std::vector<std::uint64_t>> llama_compute_buffers(const EngineInpu
   for (auto at = memo->known.rbegin(); at != memo->known.rend(); ++at) {
     const Known& known = **at;
     LlamaContext known_context = known.context;
-    // Every length has the same nodes, so a model that kvplan cannot build at one length cannot be built at any.
+    // The nodes are the same at every length, so a model that kvplan cannot build at one length cannot be built at any.
     if (!known.buffers) known_context.n_ctx_seq = context.n_ctx_seq;
     if (known_context == context && known.request == request) return known.buffers;
   }

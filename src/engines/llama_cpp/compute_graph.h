@@ -1,4 +1,4 @@
-// The graph that llama.cpp builds for one micro-batch, as far as memory depends on it: tensors with their shapes and
+// The graph that llama.cpp builds for one micro-batch, as far as it affects memory: tensors with their shapes and
 // sources, in the order of computation. Names and rules are ggml's.
 #pragma once
 
@@ -27,7 +27,7 @@ enum class Op : std::uint8_t {
   kNone,     // a weight, a cache, an input
   kView,     // reshape, view, permute, transpose
   kInPlace,  // may overwrite its source (additions, products, scales, activations, RMS norms)
-  kRope,     // the same
+  kRope,     // may overwrite its source too
   kMatrix,
   kMatrixOfExperts,
   kGetRows,

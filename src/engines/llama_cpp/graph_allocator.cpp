@@ -21,7 +21,7 @@ bool is_16_or_32_bit_float(const ElementType& type) {
   return !type.quantized();
 }
 
-// CUDA's attention for a few tokens reads every type; the one for batches only reads float16.
+// CUDA's attention for a few tokens reads every type. Its attention for batches only reads float16.
 std::uint64_t attention_bytes(const ComputeGraph& graph, const GraphTensor& tensor) {
   const GraphTensor& query = graph.at(tensor.src[0]);
   const GraphTensor& key = graph.at(tensor.src[1]);

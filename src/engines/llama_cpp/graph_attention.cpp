@@ -25,7 +25,7 @@ static std::uint64_t row_bytes(const ElementType& type, std::uint64_t elements) 
   return elements / type.block * type.bytes;
 }
 
-// Finds the caches of plain keys and values; false if a layer has a different kind of cache.
+// Finds the caches of plain keys and values. False if a layer has another kind of cache.
 bool GraphBuilder::read_caches() {
   caches_.resize(model_.num_layers);
   const bool keeps_windows = question_.of_class.keeps_windows;
@@ -98,8 +98,8 @@ bool GraphBuilder::read_batch() {
   return true;
 }
 
-// A layer without its own keys reads those of the last layer of the same type, full or windowed. Its own type follows
-// from the other layers, because full layers are equally spaced.
+// A layer without its own keys reads those of the last layer of the same type, full or windowed. Its type follows from
+// the other layers, because full layers are equally spaced.
 void GraphBuilder::share_caches() {
   std::vector<std::uint64_t> full;
   std::array<std::optional<KvCache>, 2> last;
@@ -147,7 +147,7 @@ TensorId GraphBuilder::hadamard_matrix(std::uint64_t width) {
   return graph_.input(kElementF32, {size, size, 1, 1});
 }
 
-// Queries, keys and values of the layer. With `whole` false they are the rows that the matrices return, for norms over
+// Queries, keys and values of the layer. If `whole` is false they are the rows that the matrices return, for norms over
 // all heads together.
 GraphBuilder::Heads GraphBuilder::project(TensorId x, bool whole) {
   const KvCache& cache = caches_[layer_];
@@ -210,7 +210,7 @@ void GraphBuilder::store(const KvCache& cache, const Heads& heads) {
     graph_.expand(graph_.write_rows(merged(cache.v), rows, cells.v_ids));
     return;
   }
-  // Transposed: each element is stored as a row.
+  // Values are transposed, so each element is stored as a row.
   const GraphTensor value = graph_.at(heads.v);
   const std::uint64_t width = value.ne[0] * value.ne[1];
   TensorId rows = width * 4 == value.nb[2] ? graph_.reshape(heads.v, {width, value.ne[2], 1, 1})

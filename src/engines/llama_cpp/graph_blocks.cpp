@@ -100,7 +100,8 @@ TensorId GraphBuilder::norm(TensorId x, std::string_view name) {
   const bool has_bias = has(std::string(name) + ".bias");
   const bool subtracts_mean = has_bias || model_.graph.norms_subtract_mean;
   TensorId out = graph_.like(subtracts_mean ? Op::kOther : Op::kInPlace, x);
-  // If everything is on GPUs, llama.cpp sets the device: by default the operation would run on the previous layer's.
+  // If everything is on GPUs, llama.cpp chooses the device. By default the operation would run where the previous layer
+  // did.
   if (!is_outside_ && question_.placement.first_on_gpu == 0 && has(name))
     graph_.at(out).device = static_cast<std::int8_t>(device_of_layer());
   if (const TensorId scale = weight(name); scale != kNoTensor) out = graph_.mul(out, scale);

@@ -1,5 +1,5 @@
-// Builds the graph of one micro-batch, block by block, in llama.cpp's order (src/llama-graph.cpp and src/models). The
-// tensors of a layer determine its blocks.
+// Builds the graph of one micro-batch, block by block, in llama.cpp's order (src/llama-graph.cpp and src/models). A
+// layer's tensors determine its blocks.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ struct GraphQuestion {
   LlamaPlacement placement;
   std::uint64_t outputs = 1;  // rows of logits
   bool flash_attention = true;
-  // The cache stores values by channel if flash attention was off from the start. If llama.cpp only finds later that
+  // The cache stores values by channel if flash attention was off from the start. If llama.cpp finds only later that
   // there is no kernel for the model's heads, values stay stored by token.
   bool transposes_values = false;
   LlamaRules rules{};
@@ -158,11 +158,11 @@ class GraphBuilder {
   bool has_states_ = false;
   bool keeps_nothing_ = false;         // tokens attend only within the batch
   TensorId layer_inputs_ = kNoTensor;  // the layers' own embeddings
-  // State indices: of all sequences, of those read, of all but the first, of none.
+  // State indices: of all sequences, of those that are read, of all but the first, of none.
   TensorId all_state_ids_ = kNoTensor, state_ids_ = kNoTensor, other_state_ids_ = kNoTensor, no_state_ids_ = kNoTensor;
   Cells full_, window_;
   bool has_windows_ = false;  // windows have a separate cache
-  // Weights in the graph: by name, then by layer; the last entry is for weights outside of the layers.
+  // Weights in the graph, by name and then by layer. The last entry is for weights outside of the layers.
   std::map<std::string, std::vector<TensorId>, std::less<>> made_;
   TensorId token_ids_ = kNoTensor, positions_ = kNoTensor, outputs_ = kNoTensor, position_scale_ = kNoTensor;
 };

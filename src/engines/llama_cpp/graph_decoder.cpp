@@ -23,7 +23,7 @@ bool GraphBuilder::covers() const {
   return weights_.find("token_embd") != nullptr && weights_.find("output") != nullptr;
 }
 
-// Whether rows without logits are kept until after the last layer, since a draft may need all hidden states.
+// Whether rows without logits are kept until after the last layer, because a draft may need all hidden states.
 bool GraphBuilder::chooses_late() const {
   return question_.rules.chooses_late && (model_.graph.chooses_late || question_.of_class.chooses_late);
 }
@@ -55,7 +55,7 @@ bool GraphBuilder::build_all() {
       [this](std::string_view name) { return made_.find(name) != made_.end() || is_replaced(name); });
 }
 
-// Tensors that some files have and the graph does not read: in old files of Qwen3-Next, and of a dense MLP next to
+// Tensors that some files have but the graph does not read: in old files of Qwen3-Next, and of a dense MLP next to
 // experts.
 bool GraphBuilder::is_replaced(std::string_view name) const {
   if (name.starts_with("ssm_in")) return question_.of_class.fuses_gates && weights_.any("attn_gate");
@@ -63,7 +63,7 @@ bool GraphBuilder::is_replaced(std::string_view name) const {
   return has_word(kDense, name) && !made_.contains("ffn_up") && weights_.any("ffn_gate_inp");
 }
 
-// Nothing if the layer has none of these mixers.
+// Returns nothing if the layer has none of these mixers.
 TensorId GraphBuilder::mixer(TensorId x) {
   if (has("shortconv.in_proj")) return short_convolution(x);
   if (has("ssm_in") && has("ssm_x")) return mamba(x);
@@ -98,7 +98,7 @@ TensorId GraphBuilder::layer(TensorId x) {
     residual = chosen(residual);
   }
   if (!has_mixer || !has_mlp) return graph_.add(out, residual);
-  const bool is_second_norm = !has("ffn_norm") && !has("post_ffw_norm");  // then it is applied before the MLP
+  const bool is_second_norm = !has("ffn_norm") && !has("post_ffw_norm");  // it is the norm before the MLP
   if (has("post_attention_norm") && !is_second_norm) out = norm(out, "post_attention_norm");
   const LlamaClass& is = question_.of_class;
   const TensorId middle = is.adds_to_residual ? graph_.add(residual, out) : graph_.add(out, residual);

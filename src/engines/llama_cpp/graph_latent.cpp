@@ -57,7 +57,7 @@ TensorId GraphBuilder::latent_attention(TensorId x) {
   return linear_with_bias("attn_output", attend(cache, made, kNoTensor));
 }
 
-// One key head, whose first part is the value; the result is expanded afterwards.
+// There is one key head, whose first part is the value. The result is expanded afterwards.
 TensorId GraphBuilder::attend_latent(const KvCache& cache, const Heads& heads) {
   graph_.expand(heads.q);
   graph_.expand(heads.v);

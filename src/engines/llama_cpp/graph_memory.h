@@ -1,5 +1,5 @@
-// The memory of a graph on each device: ggml's scheduler assigns nodes to devices and copies the tensors that another
-// device reads, and ggml's allocator places all tensors.
+// The memory of a graph on each device. ggml's scheduler assigns nodes to devices and copies the tensors that another
+// device reads. ggml's allocator places all tensors.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Devices {
 // Bytes that the tensor takes on the device, by the rules of ggml-cuda and ggml-cpu.
 std::uint64_t allocated_bytes(const ComputeGraph& graph, const GraphTensor& tensor, bool on_gpu);
 
-// Free memory of one device (best fit, else at the end), and the largest amount that was in use.
+// Free memory of one device (best fit, or at the end), and the largest amount that was in use.
 class MemoryBlocks {
  public:
   explicit MemoryBlocks(std::uint64_t alignment) : alignment_(alignment) {}
@@ -44,14 +44,14 @@ class MemoryBlocks {
 struct PlacedNode {
   TensorId tensor = kNoTensor;
   int device = 0;
-  bool keeps_source = false;  // not a computation: it marks that the tensor is read here
+  bool keeps_source = false;  // not a computation, but marks that the tensor is read here
 };
 
 // The peak memory of each device for these nodes, in order. The leafs are allocated before them.
 std::vector<std::uint64_t> allocate_graph(const ComputeGraph& graph, const Devices& devices,
                                           const std::vector<PlacedNode>& leafs, const std::vector<PlacedNode>& nodes);
 
-// The same for a graph whose nodes are not assigned to devices yet.
+// As above, for a graph whose nodes are not assigned to devices yet.
 std::vector<std::uint64_t> reserve_graph(ComputeGraph& graph, const Devices& devices);
 
 }  // namespace kvplan

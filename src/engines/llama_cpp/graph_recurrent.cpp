@@ -55,7 +55,7 @@ void GraphBuilder::copy_into(TensorId source, TensorId target) {
   graph_.expand(graph_.add_tensor(out));
 }
 
-// The states of the batch's sequences; `read` converts them to what the layer uses.
+// The states of the batch's sequences. `read` converts them to what the layer uses.
 TensorId GraphBuilder::read_state(TensorId stored, const std::function<TensorId(TensorId)>& read) {
   const std::uint64_t width = graph_.at(stored).ne[0], count = graph_.at(stored).ne[1];
   const TensorId states = graph_.reshape(stored, {width, count, 1, 1});
@@ -85,7 +85,7 @@ TensorId GraphBuilder::read_state(TensorId stored, const std::function<TensorId(
   return out;
 }
 
-// The convolution's input, {columns, channels, sequences}: the last columns of the previous batch, then this one.
+// The convolution's input, {columns, channels, sequences}: the last columns of the previous batch, then this batch.
 TensorId GraphBuilder::convolution_input(TensorId x) {
   const States& states = states_[layer_];
   const std::uint64_t channels = graph_.at(x).ne[0], seqs = question_.context.num_seqs;

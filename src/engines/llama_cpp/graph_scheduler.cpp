@@ -1,9 +1,9 @@
 // ggml's scheduler: it assigns a device to each node. Consecutive nodes on one device are a split. When a split starts,
-// ggml copies the tensors that it reads from other devices. Operations go to the device of their weights, or to a GPU
-// if the weights are in host memory and the batch is large; others go to the device of their neighbours.
+// ggml copies the tensors that it reads from other devices. An operation goes to the device of its weights, or to a GPU
+// if the weights are in host memory and the batch is large. Without weights it goes to the device of its neighbours.
 //
 // Source: ggml-backend.cpp (ggml_backend_sched_split_graph) of v0.5.0 and v0.6.0; ggml-cuda.cu (supports_op,
-//   offload_op).
+// offload_op).
 #include <algorithm>
 
 #include "engines/llama_cpp/graph_memory.h"

@@ -173,7 +173,7 @@ std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vec
     notes.push_back(
         {NoteLevel::kInfo, "unified_memory",
          "CPU and GPU share this memory with the system and other programs. llama.cpp uses what is free when "
-         "it starts, and the planned host memory is part of it"});
+         "it starts. The planned host memory is in the same memory"});
   if (!llama_cpp_runs(input.model)) {
     notes.push_back({NoteLevel::kWarning,
                      "engine_cannot_run",
@@ -186,7 +186,7 @@ std::unique_ptr<CacheLayout> llama_cpp_layout(const EngineInput& input, std::vec
                     std::make_unique<LlamaCppLayout>(*input.draft), draft_load(input.request), draft_label(input));
 }
 
-// --ctx-size is n_ctx, the total over all slots. Returns the tokens of one slot, or of the pool of all slots.
+// --ctx-size is n_ctx, the total over all slots. Returns the tokens of one slot, or of the pool if all slots share one.
 static Tokens slot_tokens(Tokens ctx_size, const Request& request) {
   if (request.llama_cpp.kv_unified || request.sequences() <= 1) return ctx_size;
   constexpr std::uint64_t kPad = 256;
@@ -194,7 +194,7 @@ static Tokens slot_tokens(Tokens ctx_size, const Request& request) {
   return Tokens(round_up(std::max<std::uint64_t>(1, padded / request.sequences()), kPad, "a number of tokens"));
 }
 
-// Vulkan and SYCL limit the size of one buffer, and a tensor must be in one buffer.
+// Vulkan and SYCL limit the size of one buffer, and a tensor must fit in one buffer.
 static std::optional<Refusal> too_large_piece(const EngineInput& input, const Load& load) {
   constexpr std::uint64_t kLargest = 4096 * kMiB;
   using enum LlamaBackend;
@@ -209,7 +209,7 @@ static std::optional<Refusal> too_large_piece(const EngineInput& input, const Lo
                  "use -fa on, or a smaller -ub or -c; with another backend name it: --backend rocm"};
 }
 
-// --split-mode that the build, the backend or the architecture lacks.
+// Refuses a --split-mode that the build, the backend or the architecture lacks.
 std::optional<Refusal> refused_split(const EngineInput& input) {
   using enum LlamaBackend;
   constexpr const char* kCure = "use --split-mode layer";

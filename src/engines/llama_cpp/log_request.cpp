@@ -1,5 +1,5 @@
-// The request behind a log of llama.cpp: GPUs and their layers from the device lines, contexts from printed settings or
-// the cells of the caches.
+// The request behind a log of llama.cpp: GPUs and their layers from the device lines, and contexts from printed
+// settings or from the cells of the caches.
 #include <algorithm>
 #include <set>
 
@@ -82,8 +82,8 @@ class LlamaCppLog {
     if (options_.n_rs_seq.value_or(0) > 0 && !request_.mtp && request_.num_speculative_tokens == 0) {
       request_.num_speculative_tokens = *options_.n_rs_seq;
       request_.mtp = true;
-      out_.assume("the log has " + std::to_string(*options_.n_rs_seq) +
-                      " drafted tokens, but not the method: MTP assumed, name it with --speculative-method",
+      out_.assume("MTP: the log has " + std::to_string(*options_.n_rs_seq) +
+                      " drafted tokens, but not the method; set it with --speculative-method",
                   true);
     }
   }
@@ -93,9 +93,8 @@ class LlamaCppLog {
     const bool is_known = total && *total < (std::uint64_t{1} << 40);
     const std::optional<std::uint64_t> given = is_known ? total : log_.count("ollama_context");
     if (!given)
-      return out_.assume("the log does not give the context: the " +
-                             std::string(engine_.default_context != nullptr ? "default" : "model's maximum") +
-                             " assumed, name it with -c",
+      return out_.assume(std::string(engine_.default_context != nullptr ? "the default" : "the model's maximum") +
+                             " context: the log does not give the length; set it with -c",
                          true);
     out_.note("-c", *given);
     if (is_known && engine_.slot_tokens != nullptr)
@@ -118,7 +117,7 @@ class LlamaCppLog {
       if (!own_.n_batch) own_.n_batch = std::max<std::uint64_t>(2048, *own_.n_ubatch);
       return;
     }
-    out_.assume("the log does not give the micro-batch: the default assumed, set it with -ub", false);
+    out_.assume("the default micro-batch: the log does not give it; set it with -ub", false);
   }
 
   double largest(std::string_view what) const {

@@ -14,7 +14,7 @@ constexpr Release build(std::uint64_t number) {
 }
 constexpr Release k05{0, 5, 0}, k06{0, 6, 0};
 
-// The first build of each version. Builds before the first version have only a number.
+// The first build of each version. Earlier builds have only a number.
 struct Tag {
   std::uint64_t build;
   Release release;

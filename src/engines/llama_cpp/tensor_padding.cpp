@@ -10,7 +10,7 @@ namespace kvplan {
 
 constexpr std::uint64_t kGpuAlignment = 128, kHostAlignment = 32;
 
-// The padding of a tensor: it starts at a multiple of the alignment, and on a GPU the last row of a quantized tensor is
+// The padding of a tensor. It starts at a multiple of the alignment, and on a GPU the last row of a quantized tensor is
 // padded to 512 elements.
 static std::uint64_t padding_of(const TensorGroup& group, bool on_host) {
   constexpr std::uint64_t kRow = 512;

@@ -87,7 +87,7 @@ static std::vector<LayerCache> caches_of(const EngineInput& input) {
   return module.is(kIndexInEveryLayer) ? with_indexes(std::move(out)) : out;
 }
 
-// Packed checkpoints that mlx-lm's loader refuses (utils.py, load_model): it has their dialect, and not their type.
+// Packed checkpoints that mlx-lm's loader refuses (utils.py, load_model): it reads their dialect, but not their type.
 static std::optional<Refusal> refused_checkpoint(const EngineInput& input) {
   const QuantDeclaration& declared = input.model.quantization;
   const std::string_view type = declared.scheme ? std::string_view(declared.scheme->type) : "mixed";
@@ -128,7 +128,7 @@ static std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
     return Refusal{"plain_scores", "mlx-lm's module computes its scores from a cache that is not quantized", cure};
   const std::vector<LayerCache> caches = caches_of(input);
   for (const LayerCache& cache : caches) {
-    // With an indexer, the latent's cache is part of a list, and caches in lists stay in 16 bit.
+    // With an indexer the latent's cache is in a list, and caches in lists stay in 16 bit.
     const bool is_indexed = std::any_of(cache.compact.begin(), cache.compact.end(),
                                         [](const Term& term) { return term.role == Role::kIndex; });
     for (const Term& term : cache.compact) {
@@ -172,7 +172,7 @@ static std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector
     const bool chunked = has_chunks && term.limit.kind == LimitKind::kChunk;
     if (!rotating && !chunked) term.limit = {};
     const std::uint64_t columns = term.shape.columns > 0 ? term.shape.columns - 1 : 0;
-    // mlx-lm has no quantized form of ChunkedKVCache.
+    // mlx-lm cannot quantize a ChunkedKVCache.
     const bool quantizes = term.storage == Storage::kKv && !chunked && !has_lists;
     const std::uint64_t bits = quantizes ? mlx_bits(term_dtype(term, types)) : 0;
     LayerBuffer out = plain_buffer(term, entry_bytes(term, plain, units, columns));
@@ -265,8 +265,8 @@ static std::vector<LedgerLine> overhead(const OverheadInput& in) {
 }
 
 // The fraction of memory that MLX uses. For a GPU in the catalogue the memory is its working set, and mlx-lm uses all
-// of it (it sets the limit of wired memory to max_recommended_working_set_size). For a given size the memory is the
-// whole machine's, of which macOS by default lets a GPU wire a fraction.
+// of it (it sets the limit of wired memory to max_recommended_working_set_size). If a size is given, the memory is the
+// whole machine's, and macOS lets a GPU wire a fraction of it by default.
 static double utilization(const EngineInput& input) {
   constexpr double kWired = 0.75;
   const CardRequest& card = input.request.card;

@@ -16,13 +16,13 @@ enum MlxTrait : std::uint32_t {
   kUsual = 0,
   kOwnCaches = 1,          // it has its own make_cache; --max-kv-size only affects modules without one
   kListedCaches = 1 << 1,  // its caches are in lists, which maybe_quantize_kv_cache skips: --kv-bits has no effect
-  kRotates = 1 << 2,       // a window is a RotatingKVCache; without it a window is only a mask, and all tokens are kept
-  kRotatesByTypes = 1 << 3,     // the same, if layer_types has windows, not only sliding_window
+  kRotates = 1 << 2,  // a window is a RotatingKVCache; without this trait it is only a mask, and all tokens are kept
+  kRotatesByTypes = 1 << 3,     // as kRotates, if layer_types has windows; sliding_window is not enough
   kChunks = 1 << 4,             // ChunkedKVCache
   kIndexInEveryLayer = 1 << 5,  // every layer has an indexer, and also caches its keys as values
   kExpandsLatents = 1 << 6,     // latent attention caches full keys and values
   kCachesShared = 1 << 7,       // layers store a second copy of what they share with another layer
-  kOneKvHead = 1 << 8,          // whatever the config says
+  kOneKvHead = 1 << 8,          // one KV head, whatever the config says
   kNarrowHeads = 1 << 9,        // heads of 64 unless the config has head_dim
   kPlainScores = 1 << 10,       // computes its scores without a fused kernel, from keys that are not quantized
   kPlainStates = 1 << 11,       // recurrent states have their input's type, not float32
@@ -32,7 +32,7 @@ enum MlxTrait : std::uint32_t {
   kFloat32Bias = 1 << 14,     // cast_predicate leaves the routers' correction bias in float32
   kOwnHead = 1 << 15,         // the head is separate, whatever the config says
   kNoHead = 1 << 16,
-  kTiedByDefault = 1 << 17,  // unless the decoder's section says otherwise
+  kTiedByDefault = 1 << 17,  // tied, unless the decoder's section says otherwise
   kOwnByDefault = 1 << 18,
   kUnpacksFp8 = 1 << 19,  // sanitize converts FP8 weights to 16 bit, except those in blocks of 32 x 32
   kWithTowers = 1 << 20,  // loads its vision tower
@@ -47,7 +47,7 @@ struct MlxModule {
 
 MlxModule mlx_module(std::string_view root_type, std::string_view model_type);
 
-// The module's default width of a head if the file has none; 0: the model's.
+// The module's default width of a head if the file has none; 0 if it has no default.
 std::uint64_t mlx_head_dim(const MlxModule& module, std::span<const ConfigFact> facts);
 
 // A cache type that --kv-bits selects; 0: not quantized.
@@ -58,7 +58,7 @@ inline std::uint64_t mlx_bits(Dtype type) {
 // One step of `prompts` prompts, each with `tokens` new tokens in a context of `context`.
 struct MlxStep {
   std::uint64_t tokens = 0, context = 0, prompts = 1;
-  bool rotates = false;  // windows store no more than they need
+  bool rotates = false;  // windows store no more than they have to
 };
 // What a step stores for attention that is not fused, and the rules by release.
 std::vector<LedgerLine> mlx_scores(const EngineInput& input, const std::vector<LayerCache>& caches,

@@ -1,5 +1,5 @@
-// A model's tensors as mlx-lm's modules make them: `sanitize` drops towers and MTP layers, `quant_predicate` keeps some
-// layers in another type, `cast_predicate` keeps float32. Source, unless a row has its own: the module's own file in
+// A model's tensors in mlx-lm's modules: `sanitize` drops towers and MTP layers, `quant_predicate` keeps some layers in
+// another type, `cast_predicate` keeps float32. Source, unless a row has its own: the module's own file in
 // mlx_lm/models of 0.32.2. What many modules do differently is a trait (modules.h).
 #include "engines/tensor_edits.h"
 
@@ -90,7 +90,7 @@ void keep_outer_experts(EngineTensors& model) {
   model.tensors.insert(model.tensors.end(), outer.begin(), outer.end());
 }
 
-// Two factors for each gate of the residual stream, computed from it.
+// Each gate of the residual stream is computed from it by two factors.
 void split_gates(EngineTensors& model) {
   for (TensorGroup& group : model.tensors) {
     if (!selects("post_attention_residual_gate.gate post_feedforward_residual_gate.gate", group)) continue;

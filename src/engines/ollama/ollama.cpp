@@ -110,7 +110,7 @@ std::vector<RuleRow> rules() {
 }
 
 struct OllamaClass {
-  bool gpt_oss_flash = false, family_flash = false, gemma4_flash = false;  // the rules that decide on flash attention
+  bool gpt_oss_flash = false, family_flash = false, gemma4_flash = false;  // flash attention is the default
   bool one_at_a_time = false;                                              // server/sched.go, load
 };
 OllamaClass ollama_class(const ModelShape& model) {
@@ -127,7 +127,7 @@ OllamaClass ollama_class(const ModelShape& model) {
   return resolve_class(std::span<const ClassRow<C>>(kRows), model.arch, model.architecture);
 }
 
-// The value of OLLAMA_FLASH_ATTENTION, else the release's default for this model.
+// The value of OLLAMA_FLASH_ATTENTION, or the release's default for this model.
 FlashAttention flash_attention(const ModelShape& model, const Request& request) {
   using enum FlashAttention;
   const FlashAttention asked = request.llama_cpp.flash_attention;
@@ -145,7 +145,7 @@ bool drops_cache_type(const ModelShape& model, const Request& request) {
   return asks && !rules_of(request).starts_llama_server && flash_attention(model, request) != FlashAttention::kOn;
 }
 
-// The families that ran in Ollama's own engine.
+// Families that ran in Ollama's own engine.
 struct OwnEngine {
   Arch arch;
   std::uint64_t OllamaRules::*window;
@@ -182,12 +182,12 @@ bool has_batch_rule(const Request& request) {
   return !asked.n_batch && !asked.n_ubatch && !is_large && rules_of(request).starts_llama_server;
 }
 
-// Since 0.30 llama-server's own --fit. Before, Ollama placed whole layers by its own estimate and left MinimumMemory of
-// ml/device.go free.
+// Since 0.30 llama-server places layers with its own --fit. Earlier, Ollama placed whole layers by its own estimate and
+// left MinimumMemory (ml/device.go) free.
 std::optional<AutoPlacement> places(const Request& request) {
   const bool starts_server = rules_of(request).starts_llama_server;
   const Bytes margin = starts_server ? Bytes(kGiB) : Bytes(457 * kMiB);
-  // server/sched.go, bestSingleGPUFit; before, one that has space for all of it
+  // server/sched.go, bestSingleGPUFit; earlier, a GPU that fits all of it
   const double one_gpu = starts_server ? 0.8 : 1;
   return AutoPlacement{std::vector<Bytes>(request.parallel.pipeline, margin), Tokens(0), starts_server, true, one_gpu};
 }
@@ -256,8 +256,8 @@ EngineSettings settings(const EngineInput& input, const Load& load) {
   return llama_cpp_settings(inner, load);
 }
 
-// server/routes.go: the default depends on the memory of all GPUs. Its limits are one GiB below those in the
-// documentation.
+// server/routes.go: the default depends on the memory of all GPUs. The code's limits are one GiB below the documented
+// ones.
 Tokens default_context(const Request& request, std::optional<Bytes> card) {
   Bytes all = card.value_or(Bytes(0)) * request.card.count;
   if (!request.card.mixed.empty()) {

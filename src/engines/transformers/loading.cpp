@@ -1,5 +1,5 @@
 // What from_pretrained makes of a checkpoint's weights: which tensors a quantizer packs, which formats it unpacks, and
-// the type of what is not quantized.
+// the type of unquantized tensors.
 //
 // Source: transformers 4.57 and 5.0 to 5.24, quantizers/*.py (validate_environment, param_needs_quantization) and
 // integrations/bitsandbytes.py. Run on the meta device in 5.24: get_modules_to_not_convert and should_convert_module of
@@ -63,7 +63,7 @@ void unpack(EngineTensors& model) {
   }
 }
 
-// Quantizers pack nn.Linear modules. Experts that are one tensor per layer are not packed, except by FP8's quantizer.
+// Quantizers pack nn.Linear modules. If the experts of a layer are one tensor, only FP8's quantizer packs them.
 void leave_experts(EngineTensors& model) {
   const std::string_view type = model.request->weights ? std::string_view(*model.request->weights)
                                 : model.quantization.dialect == "bitsandbytes" ? "bnb"

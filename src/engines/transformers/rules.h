@@ -9,7 +9,7 @@
 
 namespace kvplan {
 
-// A member's row in rules.cpp says what it means.
+// The rows in rules.cpp say what each member means.
 struct TransformersRules {
   bool expands_latents = false;
   bool expands_sparse_latents = false;
@@ -33,14 +33,14 @@ struct TransformersClass {
   bool float32_convolutions = false;  // float32 whatever the model's type
   bool states_of_its_type = false;    // recurrent states in the type that its kernels return
   bool copied_states = false;         // its own cache converts states to the model's type, and stores the length
-  bool past_columns = false;          // convolution states are the past inputs only, one column fewer
+  bool past_columns = false;          // convolution states are only the past inputs, one column fewer
   bool widens_windows = false;        // by TransformersRules::widens_mimo_windows
   bool caches_images = false;         // cross attention to images, which not every prompt has
-  bool fused_experts = false;         // one tensor for all experts of a layer, before 5.0 too
+  bool fused_experts = false;         // one tensor for all experts of a layer, even before 5.0
   bool lacks_sdpa = false;            // attention is eager unless flash_attention_2 is requested (_supports_sdpa)
   bool caps_scores = false;           // by TransformersRules::caps_eagerly
   bool runs_all_experts = false;      // every token passes through every expert
-  bool has_streams = false;           // of the residual, several (AltUp)
+  bool has_streams = false;           // several residual streams (AltUp)
 };
 TransformersClass transformers_class(Arch arch, std::string_view architecture);
 inline TransformersClass transformers_class(const ModelShape& model) {

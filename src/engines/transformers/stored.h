@@ -12,7 +12,7 @@ namespace kvplan {
 // (LayerBuffer::wraps).
 inline constexpr std::string_view kRest = "compressor rest";
 
-// Copies of the caches whose expanded form is what transformers stores. The compact form stays what the architecture
+// Copies of the caches. Their expanded form is what transformers stores, their compact form what the architecture
 // needs.
 std::vector<LayerCache> stored_caches(const EngineInput& input, std::vector<LayerCache> caches);
 

@@ -116,7 +116,7 @@ static bool grows_forever(const CacheTerms& terms) {
   });
 }
 
-// Offloaded layers that are on the GPU at the same time: the one in use and the next one.
+// Offloaded layers that are on the GPU at the same time: the current one and the next one.
 static std::vector<std::uint64_t> resident_layers(const EngineInput& input) {
   std::vector<std::uint64_t> out;
   for (const LayerCache& cache : input.caches)
@@ -124,7 +124,7 @@ static std::vector<std::uint64_t> resident_layers(const EngineInput& input) {
   return out;
 }
 
-// The input, with what transformers stores as the expanded form of every cache, including a draft's.
+// The input with what transformers stores as the expanded form of every cache, including a draft's.
 static EngineInput stored_form(const EngineInput& input) {
   EngineInput out = input;
   out.caches = stored_caches(input, input.caches);
@@ -136,7 +136,7 @@ static EngineInput stored_form(const EngineInput& input) {
   return out;
 }
 
-// What the config says under the first of these names that it has; 0 if it has none.
+// The config's value under the first of these names that it has; 0 if it has none.
 static std::uint64_t fact_of(const EngineInput& input, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names)
     for (const ConfigFact& fact : input.model.facts)
@@ -149,7 +149,7 @@ static std::uint64_t mamba_width(const EngineInput& input) {
   return has_states(input) ? fact_of(input, {"mamba_d_state", "ssm_state_size", "state_size"}) : 0;
 }
 
-// Not every prompt has an image: its cross attention is planned only with --encoder-len.
+// Not every prompt has an image, so its cross attention is planned only with --encoder-len.
 static bool is_optional(const EngineInput& input, const Term& term) {
   return term.growth == Growth::kSourceToken && transformers_class(input.model).caches_images &&
          !input.request.encoder_len;
@@ -300,8 +300,7 @@ static void add_dynamic_copies(const OverheadInput& in, std::vector<LedgerLine>&
                                 "transformers cache_utils.py: torch.cat each step"));
   const Bytes pinned = pinned_by_views(input, in.load);
   if (pinned > Bytes(0)) {
-    // This memory is used only between the prefill and the first token, so it is part of the range, not of the
-    // estimate.
+    // This memory is only used between the prefill and the first token, so it is in the range but not in the estimate.
     out.push_back({Section::kActivation, "prompt pinned by windows after a prefill", Bytes(0), Bytes(0), pinned,
                    "tokens beyond the windows, until the first decoded token",
                    "transformers cache_utils.py: a view keeps the whole tensor"});
@@ -318,9 +317,9 @@ static bool is_eager(const EngineInput& input) {
 
 constexpr const char* kPass = "activations of a pass";
 
-// Elements that one layer's MLP needs for a token. Since 5.0 all experts of a layer run at once over (token, expert)
-// pairs (integrations/moe.py: grouped_mm). In their MLP a pair has its input, and gate and up twice; at the end its
-// input, its output, and that times its weight, in float32 and twice.
+// Elements that one layer's MLP needs per token. Since 5.0 all experts of a layer run at once over (token, expert)
+// pairs (integrations/moe.py: grouped_mm). Within the experts a pair has its input, and gate and up twice. At the end
+// it has its input, its output, and the weighted output twice in float32.
 static std::uint64_t mlp_row(const EngineInput& input) {
   const std::uint64_t hidden = input.model.hidden_size, ranks = input.request.parallel.tensor;
   const ExpertShape& experts = input.model.experts;
@@ -344,10 +343,10 @@ static std::optional<LedgerLine> index_scores(const OverheadInput& in, std::uint
                        "estimate: modeling_deepseek_v32.py, scores in float32; measured on an H200");
 }
 
-// Without the package mamba-ssm PyTorch computes the states, in float32: Mamba 2 from the products of B and C for every
-// two tokens of a chunk (the allocator keeps one such tensor and asks for another: with 135 GiB free a second of 96 GiB
-// failed), Mamba 1 from three tensors of a state for every token. Whether the package is there is not known, so this is
-// only in the range.
+// Without the package mamba-ssm PyTorch computes the states in float32. Mamba 2 computes them from the products of B
+// and C for every two tokens of a chunk, and its allocator keeps one such tensor while it requests another. Mamba 1
+// uses three tensors of a state for every token. kvplan does not know whether the package is installed, so this is only
+// in the range.
 static std::optional<LedgerLine> computed_states(const EngineInput& input, std::uint64_t prompt) {
   constexpr std::uint64_t kChunk = 256;
   const std::uint64_t width = mamba_width(input);
@@ -370,9 +369,9 @@ static std::optional<LedgerLine> computed_states(const EngineInput& input, std::
                     "modeling_falcon_h1.py, modeling_mamba.py: what runs without the package; measured on an H200"};
 }
 
-// Four rows of the residual, and the larger of one layer's MLP and its scores. On an H200, dense models and experts of
-// transformers 5.17 took 1.00 to 1.06 times this, states that PyTorch computes without the packages for them up to 2.6
-// times (and Mamba 2 far more), and Gemma 3n, which has four streams, 9 times.
+// Four rows of the residual, and the larger of one layer's MLP and its scores. testdata/measured/passes has runs on an
+// H200: dense models and experts are close to this. States that PyTorch computes without their packages, and models
+// with several residual streams, take far more.
 static void add_pass(const OverheadInput& in, std::uint64_t prompt, std::vector<LedgerLine>& out) {
   const EngineInput& input = *in.engine;
   const std::uint64_t size = input.types.model == Dtype::kFloat32 ? 4 : 2;

@@ -232,10 +232,10 @@ std::optional<LedgerLine> vllm_room_for_graphs(const EngineInput& input, const V
     return ranged_line("vllm room for graphs, new runner", Section::kActivation,
                        "kept free for CUDA graphs beyond what they take",
                        estimated > theirs ? estimated - theirs : Bytes(0),
-                       {"{whole} whole graphs but the first * {each} MiB, less what they take",
+                       {"({whole} - 1) whole graphs * {each} MiB, minus what they take",
                         {{"whole", captures.whole}, {"each", kEach / kMiB}}},
-                       "estimate: profile_cudagraph_memory (v1/worker/gpu/cudagraph_utils.py) takes the second of two "
-                       "whole graphs for each of the others; 0.5 to 1.5 GiB in start-up logs");
+                       "estimate: profile_cudagraph_memory (v1/worker/gpu/cudagraph_utils.py) captures the largest "
+                       "whole graph twice and counts the second for every other one; 0.5 to 1.5 GiB in start-up logs");
   }
   const Bytes room(taken.count() / (shares ? 2 : 4));
   return ranged_line(

@@ -418,7 +418,7 @@ class VllmLayout : public CacheLayout {
       const auto line = [&](LineId id, Template name, Bytes share) {
         const std::uint64_t of_block = share.count() / std::max<std::uint64_t>(1, all);
         out.push_back(of_kind(id, exact_line(Section::kKvCache, std::move(name), share,
-                                             blocks + Template(" x {of_block} B a block", {{"of_block", of_block}}),
+                                             blocks + Template(" x {of_block} B per block", {{"of_block", of_block}}),
                                              "vLLM v1/core/kv_cache_utils.py")));
       };
       if (what.empty()) what = draft_layers > 0 ? "padding beside the draft" : "a group without layers on this stage";

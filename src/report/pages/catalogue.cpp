@@ -66,7 +66,7 @@ static Page pick_page(const Pick& pick) {
           (has_host ? "CPU GiB: in main memory. " : "") + "tokens/s: upper bound, from memory bandwidth."};
   if (!pick.server.empty()) remarks.push_back("Start the server with " + pick.server);
   if (pick.left_out > 0)
-    remarks.push_back(grouped(pick.left_out) + " more of older generations or of the same size: --all");
+    remarks.push_back(grouped(pick.left_out) + " more models are older or have the same size: add --all");
   remarks.push_back("Catalogue of " + std::string(pick.date) +
                     ". Other tasks: --task code, vision, embedding, reranking");
   if (!pick.models.empty()) page.add("", Detail::kComment, std::move(table), std::move(remarks));

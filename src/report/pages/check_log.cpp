@@ -121,7 +121,7 @@ std::string difference_text(const LogCheck& check) {
   const auto outside =
       std::find_if(check.lines.begin(), check.lines.end(), [](const LogLine& line) { return line.is_outside(); });
   if (outside == check.lines.end())
-    return fmt::format("{} of {} off", grouped(check.disagreements), plural(check.compared, "exact line"));
+    return fmt::format("{} of {} off", grouped(check.disagreements), plural(check.compared, "exact figure"));
   const Observation& seen = outside->seen;
   std::string out = fmt::format("{}{} is outside the plan's range of {:.2f} to {}", subject_of({&*outside, 1}),
                                 " of " + figure(seen.value, seen.unit), outside->low, figure(outside->high, seen.unit));
@@ -142,7 +142,7 @@ Headline headline_of(const LogCheck& check) {
     case LogVerdict::kDidNotStart:
     case LogVerdict::kDied: return {Tone::kBad, word, why};
     case LogVerdict::kServesWithTrouble: return {Tone::kCareful, word, why};
-    case LogVerdict::kAsPlanned: return {Tone::kGood, word, plural(check.compared, "exact line") + " agree"};
+    case LogVerdict::kAsPlanned: return {Tone::kGood, word, plural(check.compared, "exact figure") + " agree"};
     case LogVerdict::kLessRoom:
     case LogVerdict::kMoreRoom:
     case LogVerdict::kDiffers: return {Tone::kCareful, word, difference_text(check)};

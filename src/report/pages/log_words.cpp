@@ -28,7 +28,7 @@ constexpr Sentence kCauses[] = {
     {kNoCacheMemory, "weights leave nothing for the KV cache within {share} of the GPU"},
     {kNoCacheMemory, "nothing is left for the KV cache"},
     {kFreeMemoryShort, "{free} of {total} is free at the start, but the engine needs {wanted} ({share} of the GPU)"},
-    {kOutOfMemory, "the GPU has {free} of {total} free, and the engine requested {wanted} more"},
+    {kOutOfMemory, "the engine requested {wanted} more, but the GPU has only {free} of {total} free"},
     {kOutOfMemory, "the GPU had no memory for {wanted} more"},
     {kOutOfMemory, "the GPU ran out of memory for {sequences} at once"},
     {kOutOfMemory, "the GPU ran out of memory"},
@@ -113,10 +113,10 @@ constexpr Sentence kEventWords[] = {
     {kNoGpu, "no GPU was found: it runs on the CPU"},
     {kStarted, "it started, {slots} with {longest} each"},
     {kStarted, "it started"},
-    {kTraffic, "{running} run, {waiting} wait, KV cache {usage}, prefix hits {hits}"},
-    {kTraffic, "{running} run, {waiting} wait, KV cache {usage}"},
-    {kTraffic, "{running} run in {slots} slots, {waiting} wait"},
-    {kTraffic, "{running} run, {waiting} wait"},
+    {kTraffic, "{running} requests run, {waiting} wait, {usage} of the KV cache is used, prefix hits {hits}"},
+    {kTraffic, "{running} requests run, {waiting} wait, {usage} of the KV cache is used"},
+    {kTraffic, "{running} requests run in {slots} slots, {waiting} wait"},
+    {kTraffic, "{running} requests run, {waiting} wait"},
     {kRequestTooLong, "the engine refused or cut a request of {asked}: its limit is {longest}"},
     {kPreempted, "requests are preempted and computed again ({preemptions} so far)"},
 };
@@ -191,7 +191,7 @@ std::string traffic_text(const Diagnosis& diagnosis) {
   out += share < kFull ? ": they wait for prefill or the scheduler's cap, not for KV cache"
                        : ": the KV cache is full and requests wait for it";
   if (const double room = figure_of(diagnosis, "room_for"); room > 0)
-    out += fmt::format("; a request takes {:.2f} %, about {:.0f} fit at once",
+    out += fmt::format("; one request takes {:.2f} % of it, so about {:.0f} fit at once",
                        figure_of(diagnosis, "usage_per_request"), room);
   if (const double tokens = figure_of(diagnosis, "tokens_per_request"); tokens > 0)
     out += fmt::format(", of {} tokens on average", grouped(static_cast<std::uint64_t>(tokens)));
@@ -215,7 +215,7 @@ constexpr CureWords kCures[] = {
     {LogCure::kMoreRanks, "more GPUs", "splits weights and cache", "splits weights and cache over {} GPUs"},
     {LogCure::kRanksThatDivide, "fewer ranks", "a number of ranks that divides"},
     {LogCure::kPipelineInstead, "", "splits layers instead of heads"},
-    {LogCure::kWholeExperts, "", "whole experts per GPU, their blocks are not cut"},
+    {LogCure::kWholeExperts, "", "whole experts on each GPU, so no block is split"},
     {LogCure::kSmallerBatch, "a smaller batch", "smaller activations and compute buffers"},
     {LogCure::kLargerBatch, "", "prefill takes more tokens at a time"},
     {LogCure::kChunkedPrefill, "", "a long prompt is processed in pieces"},
@@ -230,7 +230,7 @@ constexpr CureWords kCures[] = {
     {LogCure::kSmallerWeights, "a smaller weight type (a quantized checkpoint)", "weights are the largest part"},
     {LogCure::kOtherWeights, "another quantization (GPTQ, AWQ) or 16 bit", "with kernels for this GPU"},
     {LogCure::kAcrossNodes, "", "ranks on several nodes"},
-    {LogCure::kRanksForBlocks, "fewer ranks", "", "a rank then gets {} of it: whole blocks"},
+    {LogCure::kRanksForBlocks, "fewer ranks", "", "each rank then gets {}, in whole blocks"},
     {LogCure::kFewerLayersOnGpu, "", "layers move to main memory; slower"},
     {LogCure::kOtherSplit, "", "another split moves layers to the GPU with free memory"},
     {LogCure::kFitByItself, "leave out", "llama.cpp then chooses the layers"},

@@ -74,19 +74,19 @@ static void add_rehearsal(const Rehearsal& seen, Page& page) {
   page.add("Allocating what the engine allocates at its start", Detail::kScreen,
            titled_table({"step", "planned", "requested", "blocks", ""}, 0b01110, rows, {1}));
   const std::string all_there =
-      "with the GPU's memory as it is now the plan starts with " + human_bytes(seen.spare) + " free";
+      "with the GPU's memory as it is now, the plan starts and leaves " + human_bytes(seen.spare) + " free";
   switch (seen.status) {
     case RehearsalStatus::kStarts:
       page.notes.push_back({Tone::kGood, "now:", all_there + ": everything was allocated at the same time"});
       break;
     case RehearsalStatus::kTight:
       page.notes.push_back(
-          {Tone::kPlain,
-           "now:", all_there + ", by calculation: the last part would use memory that is left to other programs"});
+          {Tone::kPlain, "now:",
+           all_there + ", by calculation: kvplan did not allocate the last part, to leave other programs some memory"});
       break;
     case RehearsalStatus::kStops:
       page.notes.push_back({Tone::kBad, "now:",
-                            "with the GPU's memory as it is now the plan fails at " + seen.stopped +
+                            "with the GPU's memory as it is now, the plan fails at " + seen.stopped +
                                 (seen.missing > Bytes(0) ? ": " + human_bytes(seen.missing) + " short" : "") +
                                 (seen.reason.empty() ? "" : " (" + seen.reason + ")")});
       break;
@@ -105,8 +105,8 @@ static void add_start(const Plan& plan, const Measurement& seen, Page& page) {
   page.notes.push_back(
       {missing > Bytes(0) ? Tone::kBad : Tone::kPlain, "now:",
        missing > Bytes(0)
-           ? "with the GPU's memory as it is now the plan does not start: " + human_bytes(missing) + " short"
-           : "with the GPU's memory as it is now the plan starts with " + human_bytes(left) + " free"});
+           ? "with the GPU's memory as it is now, the plan does not start: " + human_bytes(missing) + " short"
+           : "with the GPU's memory as it is now, the plan starts and leaves " + human_bytes(left) + " free"});
 }
 
 static void add_lines(const Measurement& seen, Page& page) {

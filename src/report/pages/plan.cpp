@@ -393,7 +393,7 @@ static Page plan_page(const Plan& plan) {
   if (is_floor) {
     for (Headline& headline : page.headlines)
       if (headline.tone == Tone::kGood) headline = {Tone::kPlain, "no engine given", headline.says};
-    page.headlines.push_back({Tone::kPlain, "", "the least that any engine needs; engines are listed below"});
+    page.headlines.push_back({Tone::kPlain, "", "an estimate for the architecture; engines are listed below"});
   }
   // With --users the answer is the number of GPUs. The plan for the given GPUs comes after it.
   for (const Note& note : plan.notes)

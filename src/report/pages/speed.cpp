@@ -67,9 +67,9 @@ void add_speed(const Plan& plan, bool is_whole, Page& page) {
   Block& block = page.add(fmt::format("Speed, upper bounds ({} GB/s memory bandwidth)", given(bounds.bandwidth_gb_s)),
                           Detail::kScreen, facts_table(rows));
   if (bounds.host_gb_s > 0)
-    block.remarks.push_back(fmt::format("{} per step are read from host memory at {} GB/s{}.",
+    block.remarks.push_back(fmt::format("Each step reads {} from host memory at {} GB/s{}.",
                                         human_bytes(bounds.host_read), given(bounds.host_gb_s),
-                                        bounds.host_assumed ? " (assumed: --host-bandwidth)" : ""));
+                                        bounds.host_assumed ? " (assumed; --host-bandwidth sets it)" : ""));
 }
 
 void add_host(const Plan& plan, Page& page) {

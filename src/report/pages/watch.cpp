@@ -68,7 +68,7 @@ static void add_lines(const WatchReport& report, Page& page) {
                           titled_table({"part", "planned", "logged", "watched", ""}, 0b01110, rows));
   if (report.seen.is_host && has_unjudged)
     block.remarks.emplace_back(
-        "resident memory counts only pages that were touched: a cache that was not written yet does not show");
+        "resident memory counts only pages that were touched, so a cache that was not written yet does not show");
 }
 
 // Memory over time: a bar for each of several moments, for any terminal.
