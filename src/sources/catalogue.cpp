@@ -10,14 +10,14 @@ namespace kvplan {
 
 std::span<const std::string_view> catalogue_lines();  // catalogue.txt
 
-constexpr std::string_view kUsualFiles = "=";  // in the column of GGUF files
+constexpr std::string_view kUsualFiles = "=";  // the usual repository of GGUF files
 constexpr std::string_view kOllamaPrefix = "ollama:";
 
 static std::string_view last_part(std::string_view id) {
   return id.substr(id.rfind('/') + 1);
 }
 
-// The next part of a line of the table.
+// Takes the next column from a line of the table.
 static std::string_view take_column(std::string_view& line) {
   const auto bar = line.find('|');
   const std::string_view out = line.substr(0, bar);
@@ -36,7 +36,8 @@ static std::vector<PublishedModel> read_catalogue() {
     model.parameters = whole_number(take_column(line)).value_or(0);
     model.gguf = take_column(line);
     if (model.gguf == kUsualFiles)
-      model.gguf = "unsloth/" + std::string(last_part(model.id)) + "-GGUF";  // the usual place is not written out
+      model.gguf =
+          "unsloth/" + std::string(last_part(model.id)) + "-GGUF";  // the table leaves out the usual repository
     model.tags = take_column(line);
     model.ollama = model.tags.substr(0, model.tags.find(' '));
     const std::string_view like = take_column(line);
@@ -59,7 +60,7 @@ static std::string without_ending(std::string text, std::initializer_list<std::s
   return text;
 }
 
-// A short name as people type it: "llama3.1 8b" and "Llama-3.1-8B" are one.
+// A short name as people type it: "llama3.1 8b" and "Llama-3.1-8B" are the same.
 static std::string typed_name(std::string_view name) {
   std::string out = lower(name);
   if (out.starts_with("meta-")) out.erase(0, 5);
@@ -67,7 +68,7 @@ static std::string typed_name(std::string_view name) {
   return out;
 }
 
-// The only model with a name that leaves out "-Instruct", or has other blanks.
+// The model with this name except for "-Instruct" or blanks, if there is only one.
 static const PublishedModel* with_typed_name(std::string_view name) {
   const std::string text = typed_name(name);
   const PublishedModel* out = nullptr;
@@ -83,7 +84,7 @@ static const PublishedModel* with_typed_name(std::string_view name) {
   return out;
 }
 
-// "unsloth/Qwen3-8B-GGUF:Q8_0": the files that the catalogue names, or another publisher's of the same name.
+// "unsloth/Qwen3-8B-GGUF:Q8_0": the files that the catalogue names, or another publisher's files of that name.
 static CatalogueName find_files(std::string_view name) {
   const std::string_view repository = name.substr(0, name.find(':'));
   const std::string type(name.substr(std::min(name.size(), repository.size() + 1)));
@@ -98,7 +99,7 @@ static CatalogueName find_tag(const std::string& text) {
   const std::string name = without_ending(text, {":latest"});
   for (const PublishedModel& model : catalogue()) {
     if (has_word(model.tags, name)) return {&model, true, false, ""};
-    // "qwen3:30b" is the model whose whole tag is "qwen3:30b-a3b".
+    // "qwen3:30b" means the model whose whole tag is "qwen3:30b-a3b".
     if (name.find(':') != std::string::npos && model.ollama.starts_with(name + "-")) return {&model, true, false, ""};
   }
   for (const PublishedModel& model : catalogue())
@@ -107,7 +108,7 @@ static CatalogueName find_tag(const std::string& text) {
   return {};
 }
 
-// "name a size: qwen3:4b, qwen3:8b" of "qwen3" and "qwen3:9b".
+// "name a size: qwen3:4b, qwen3:8b" for "qwen3" and "qwen3:9b".
 static std::string sizes_of_family(std::string_view name) {
   const std::string start = lower(name.substr(0, name.find(':'))) + ":";
   std::vector<const PublishedModel*> family;

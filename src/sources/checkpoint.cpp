@@ -57,7 +57,7 @@ Sums sums_of(const std::string& directory, SafetensorsWalked& walked) {
   return out;
 }
 
-// Those of the LoRA adapter in a directory.
+// The sums of the LoRA adapter in a directory.
 Sums adapter_sums(const std::string& directory) {
   Sums out;
   if (const std::string file = directory + "/adapter_model.safetensors"; exists(file))
@@ -78,7 +78,7 @@ Component component_of(std::string_view name, std::uint64_t num_layers) {
   if (has_any({"audio_tower", "audio_encoder", "audio_model"})) return Component::kAudio;
   if (starts("encoder.") || has(name, "model.encoder.")) return Component::kEncoder;
   const auto layer = layer_of(name);
-  // Layers after the decoder's own are MTP layers.
+  // Layers that follow the decoder's own are MTP layers.
   if (layer && num_layers > 0 && *layer >= num_layers) return Component::kMtp;
   if (has(name, "shared_expert")) return Component::kSharedExperts;
   if (has_any({"router", ".gate."})) return Component::kRouter;
@@ -103,7 +103,7 @@ void add_stored(const std::function<void(const TensorVisitor&)>& each, ModelSpec
     sums[{component, std::string(tensor.dtype)}].add(tensor);
   });
   for (const auto& [key, sum] : sums) {
-    // A tied head that is in the file too is not loaded twice.
+    // If a tied head is in the file too, it is not loaded twice.
     if (key.first == Component::kLmHead && tied && has_embedding) {
       inform(model.notes, "tied_head_stored",
              {"the file has the tied head in addition to the embedding ({size}): counted once",

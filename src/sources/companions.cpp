@@ -22,7 +22,7 @@ constexpr std::uint64_t kMostRank = 1 << 20;
 constexpr std::uint64_t kMostDraftTokens = 1 << 20;
 constexpr std::string_view kSpeculativeExample =
     "write an object as for vLLM, such as {\"method\": \"ngram\", \"num_speculative_tokens\": 3}";
-// Keys in vLLM's config/speculative.py that do not affect GPU memory, or hardly.
+// Keys in vLLM's config/speculative.py that hardly affect GPU memory.
 constexpr std::string_view kSpeculativeIdle =
     "enforce_eager moe_backend attention_backend revision code_revision index_share_for_mtp_iteration "
     "disable_padded_drafter_batch disable_eagle_block_drop disable_by_batch_size disable_log_stats "
@@ -69,7 +69,7 @@ static std::uint64_t declared_rank(const Fields& config) {
 }
 
 // target_modules as PEFT reads it: a list of names, "all-linear", or a regular expression over whole paths. PEFT
-// refuses an empty list; modules found in the file itself take precedence.
+// refuses an empty list. Modules found in the file itself take precedence.
 static std::vector<std::string> declared_targets(const Fields& config, bool is_needed, std::vector<Note>& notes) {
   constexpr std::string_view kRemedy = "write [\"q_proj\", \"v_proj\"], or \"all-linear\"";
   std::set<std::string> out;
@@ -85,7 +85,7 @@ static std::vector<std::string> declared_targets(const Fields& config, bool is_n
   if (config.is_string("target_modules")) {
     const std::string text = config.find_string("target_modules").value_or("");
     if (text == "all-linear") return {text};
-    // A bare name is not a whole path ("model.layers.0.self_attn.q_proj") and matches none.
+    // A bare name is not a whole path ("model.layers.0.self_attn.q_proj"), so as a pattern it matches nothing.
     const bool is_pattern = text.find_first_of(".*+?[](){}|\\^$") != std::string::npos;
     if (!is_pattern && is_needed)
       fail("\"target_modules\" is \"" + one_line(text, 40) + "\", which matches no module's full path",
@@ -156,7 +156,7 @@ ModelSpec load_draft(const std::string& argument, const SourceOptions& options, 
   role.hub.revision.clear();  // it belongs to the main model
   role.read.draft = DraftRole{method, target.hidden_size, target.vocab_size};
   ModelSpec draft = load_model(argument, role);
-  // Tensors of the model that are also in a head's files are not counted twice.
+  // Tensors in a head's files that are the model's are not counted twice.
   const bool own_head = draft.draft_head && draft.draft_head->method == DraftMethod::kEagle3;
   if (draft.draft_head && draft.draft_head->method != DraftMethod::kMedusa)
     std::erase_if(draft.stored, [&](const StoredTensors& part) {
@@ -261,7 +261,7 @@ const std::string kAdapterConfig = "adapter_config.json";
 const std::string kAdapterWeights = "adapter_model.safetensors";
 const std::string kGguf = "weights.gguf";
 
-// Among a repository's files the projector of that type, else one of 16 bits, else the first; "" for none.
+// The projector of that type among a repository's files, or one of 16 bits, or the first one. "" for none.
 std::string choose_projector(const std::vector<std::string>& paths, const std::string& type) {
   std::string found;
   for (const std::string& path : paths) {
@@ -305,7 +305,7 @@ class Source {
 
  private:
   bool is_folder() const { return what_ == Companion::kAdapter && id_.gguf.empty(); }
-  // The name under which it is kept: each folder of a repository has its own.
+  // The name under which the file is kept. Each folder of a repository has its own.
   std::string name() const {
     if (is_folder()) return "adapter";
     return what_ == Companion::kProjector && !id_.gguf.ends_with(".gguf") ? "projector " + id_.gguf : id_.gguf;
@@ -324,7 +324,7 @@ class Source {
     return {is_folder() ? files.folder : files.folder + "/" + kGguf, files.file_bytes};
   }
 
-  // From kvplan's own cache, if valid there.
+  // The file in kvplan's own cache, if it is there and valid.
   std::optional<CompanionFile> kept(const HubCache& cache, const std::string& commit) const {
     const auto files = cache.find_files(
         commit, name(), is_folder() ? std::vector{kAdapterConfig, kAdapterWeights} : std::vector{kGguf});

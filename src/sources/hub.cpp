@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kIndex = "model.safetensors.index.json";
 constexpr const char* kSingle = "model.safetensors";
 constexpr std::size_t kMaxShards = 400;
-// Checkpoints are split into files of 5 GB or more: a smaller one is probably a single file.
+// Checkpoints are split into files of 5 GB or more, so a smaller one is probably a single file.
 constexpr std::uint64_t kOneFileElements = 2'500'000'000;
 
 ModelSpec model_of(const HubSnapshot& snapshot, const std::string& source, const SourceOptions& options) {
@@ -80,7 +80,7 @@ class Fetch {
     if (snapshot.weight_bytes == 0 && parsed.files.size() <= kMaxShards)
       for (const std::string& name : parsed.files) {
         const auto shard = fetch_safetensors(client_, revision_, name);
-        if (!shard) return true;  // what the index does not say must be in the config
+        if (!shard) return true;  // the config must say what the index leaves out
         snapshot.weight_bytes += shard->file_bytes - shard->bytes.size();
       }
     return true;
@@ -118,7 +118,7 @@ std::uint64_t elements_of(const ModelSpec& model) {
   return sum.count();
 }
 
-// Finds the GGUF that the name means in the list of files; false if the repository has no GGUF. `commit` is set
+// Finds the GGUF that the name means in the list of files. Returns false if the repository has no GGUF. Sets `commit`
 // if the server gives it.
 bool find_gguf(HubClient& client, const HubId& id, HubSnapshot& snapshot, HubMissing& missing, std::string& commit) {
   const auto listing = client.listing(id.revision, missing);
@@ -151,7 +151,7 @@ ModelSpec fetch(const HubId& id, const HubSettings& settings, const HubCache& ca
     if (!find_gguf(client, id, snapshot, missing, commit)) missing_model(missing, settings, id);
   } else if (auto config = client.file(id.revision, kConfig, kMaxConfigBytes, missing)) {
     check_json(*config, kConfig);
-    // All other files are fetched at this commit, even if somebody pushes meanwhile.
+    // All other files are fetched at this commit, even if somebody pushes a new one meanwhile.
     const bool named = !config->commit.empty();
     commit = named ? config->commit : stand_in_commit(id.revision, config->body);
     if (const auto known = cache.find(commit, "")) {
@@ -174,7 +174,7 @@ ModelSpec fetch(const HubId& id, const HubSettings& settings, const HubCache& ca
   return model;
 }
 
-// The model from the Hugging Face tools' cache; nothing if that lacks something.
+// The model from the Hugging Face tools' cache. Nothing if that cache lacks a part.
 std::optional<ModelSpec> from_hf_cache(const HubId& id, const HubSettings& settings, const std::string& source,
                                        const SourceOptions& options) {
   const std::string folder = find_in_hf_cache(settings.hf_cache, id.repo, id.revision);

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSums = "SHA256SUMS";  // in the format of sha256sum, for all other files of the folder
+constexpr const char* kSums = "SHA256SUMS";  // sha256sum's format, for all other files of the folder
 constexpr std::size_t kMaxSums = 64 * kKiB;
 constexpr const char* kHeader = "weights.header";
 constexpr const char* kSizes = "weights.json";
@@ -32,7 +32,7 @@ std::string part_name() {
   return ".part-" + random_name();
 }
 
-// Makes folders that only their owner can read, since a private model's config may be in them.
+// Makes folders that only their owner can read, because they may have a private model's config.
 bool make_folders(const std::string& path) {
   for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1))
     if (const std::string each = path.substr(0, at); !os::make_own_folder(each) && !is_directory(each)) return false;
@@ -69,7 +69,7 @@ std::string files_name(const std::string& commit, const std::string& what) {
   return commit + "~+" + percent_encoded(what);
 }
 
-// Reads a folder of the cache; any damage is an Error.
+// Reads a folder of the cache. Throws Error if anything is damaged.
 class KeptFolder {
  public:
   explicit KeptFolder(const std::string& path) : path_(path) {
@@ -187,7 +187,7 @@ bool HubCache::place(const std::string& name, const NamedBytes& files, const std
   std::error_code ignored;
   bool done = os::make_own_folder(part) && write_folder(part, files);
   if (done && !os::rename(part, there)) {
-    // Another run was faster, or the existing folder is damaged. This run's folder replaces it.
+    // Another run was faster, or the existing folder is damaged. In both cases this run's folder replaces it.
     const std::string old = snapshots + "/" + part_name();
     if (!is_sound()) os::rename(there, old);
     done = os::rename(part, there) || is_sound();
@@ -231,7 +231,7 @@ std::optional<KeptFiles> HubCache::write_files(const std::string& revision, cons
   const std::string sizes = sizes_text({0, file_bytes, {}, ""});
   NamedBytes kept{{kSizes, sizes}};
   for (const KeptFile& file : files) kept.emplace_back(file.name, file.bytes);
-  // What was just fetched replaces what is there.
+  // What was just fetched replaces what was there.
   if (!place(files_name(commit, what), kept, [] { return false; })) return std::nullopt;
   write_ref(revision, commit);
   return KeptFiles{folder_ + "/snapshots/" + files_name(commit, what), file_bytes};

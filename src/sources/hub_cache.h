@@ -52,7 +52,7 @@ struct HubSnapshot {
 struct KeptFile {
   std::string name, bytes;
 };
-// Files that were kept together: their folder, and the full length of the file whose beginning was kept.
+// Files that were kept together: their folder, and the full length of the file of which only the beginning was kept.
 struct KeptFiles {
   std::string folder;
   std::uint64_t file_bytes = 0;
@@ -69,10 +69,10 @@ class HubCache {
   std::string commit_of(const std::string& revision) const;
   // Nothing if there is no such snapshot, or it is damaged.
   std::optional<HubSnapshot> find(const std::string& commit, const std::string& gguf) const;
-  // Returns false if it could not be written; nothing half-written stays.
+  // Returns false if it could not be written. Never leaves anything half-written.
   bool write(const std::string& revision, const std::string& commit, const std::string& gguf,
              const HubSnapshot& snapshot) const;
-  // Files that were kept together as `what` ("adapter"); nothing if one is missing or damaged.
+  // Files that were kept together as `what` ("adapter"). Nothing if one is missing or damaged.
   std::optional<KeptFiles> find_files(const std::string& commit, const std::string& what,
                                       const std::vector<std::string>& names) const;
   // Returns nothing if they could not be written.
@@ -93,14 +93,14 @@ std::string stand_in_commit(const std::string& revision, const std::string& text
 // "models--org--name"
 std::string repo_folder(const std::string& repo);
 
-// The cache of the Hugging Face tools: models--org--name/refs/REVISION contains a commit, snapshots/COMMIT/ has links
-// into blobs/. It is read, never written.
+// The cache of the Hugging Face tools: models--org--name/refs/REVISION contains a commit, and snapshots/COMMIT/ has
+// links into blobs/. kvplan reads it and never writes it.
 
 // The snapshot's folder, if its config.json or a *.gguf can be read; "" otherwise. Links to missing blobs and
 // incomplete files count as absent.
 std::string find_in_hf_cache(const std::string& cache, const std::string& repo, const std::string& revision);
 
-// The same for any contents, also of repositories without a model.
+// As above, for any contents, including repositories without a model.
 std::string snapshot_in_hf_cache(const std::string& cache, const std::string& repo, const std::string& revision);
 
 }  // namespace kvplan

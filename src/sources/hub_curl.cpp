@@ -18,7 +18,7 @@ namespace kvplan {
 
 namespace {
 
-// The numbers of libcurl's options and codes, which are part of its ABI since 7.32; checked against 7.88's
+// The numbers of libcurl's options and codes. They are part of its ABI since 7.32, and were compared with 7.88's
 // documentation.
 enum CurlOption : int {
   kWriteData = 10001,
@@ -70,7 +70,7 @@ struct Curl {
   int (*getinfo)(void*, int, ...);
   CurlList* (*append)(CurlList*, const char*);
   void (*free_list)(CurlList*);
-  void* handle = nullptr;  // reused by the next request, which then needs no new connection
+  void* handle = nullptr;  // kept for the next request, which then needs no new connection
 };
 
 Curl open_curl() {
@@ -98,7 +98,7 @@ Curl open_curl() {
   return out;
 }
 
-// Never closed: closing may wait for a name server that does not answer, and the process ends soon.
+// libcurl is never closed: closing may wait for a name server that does not answer, and the process ends soon.
 const Curl& curl() {
   static const Curl instance = open_curl();
   return instance;
@@ -110,12 +110,12 @@ struct Transfer {
   std::size_t header_bytes = 0;
   bool header_too_long = false;
   int codings = 0;        // of the body, as the headers name them
-  std::string refused{};  // a header that ended the transfer
+  std::string refused{};  // the header that ended the transfer
 };
 
 // Whether a header is accepted. libcurl undoes every encoding that it knows, one inside another, whatever was
-// requested; with the windows of several decoders a small body takes hundreds of megabytes. So gzip is taken, once,
-// if it was requested. A header continued on the next line could hide another header.
+// requested. With several decoders a small body takes hundreds of megabytes, so only gzip is accepted, once, if it was
+// requested. A header continued on the next line could hide another header.
 bool is_taken(std::string_view line, Transfer& transfer) {
   if (line.starts_with(' ') || line.starts_with('\t')) return false;
   const auto colon = line.find(':');
@@ -139,7 +139,7 @@ std::size_t take_header(char* data, std::size_t size, std::size_t count, void* u
     transfer.refused = trimmed(line);
     return 0;
   }
-  if (line.starts_with("HTTP/")) {  // a new response: any headers before it were a proxy's, or of "100 Continue"
+  if (line.starts_with("HTTP/")) {  // a new response: earlier headers were a proxy's, or those of "100 Continue"
     transfer.response.headers.clear();
     transfer.response.status = 0;
     if (const auto space = line.find(' '); space != std::string_view::npos)
@@ -175,7 +175,7 @@ int show_progress(void* user, std::int64_t, std::int64_t bytes, std::int64_t, st
   return 0;
 }
 
-// libcurl's codes by what they mean here; any other is kBroken.
+// What libcurl's codes mean here. Any other code is kBroken.
 struct TroubleRow {
   HttpTrouble trouble;
   std::string_view codes;
@@ -195,8 +195,8 @@ HttpTrouble trouble_of(int code) {
   return HttpTrouble::kBroken;
 }
 
-// libcurl reads HTTP_PROXY only in lower case: in upper case a visitor of a web server may have set it ("Proxy: ..." in
-// a request to a CGI program). Everywhere else Python's tools accept it in upper case, and so do we.
+// libcurl reads HTTP_PROXY only in lower case. In upper case a visitor of a web server may have set it ("Proxy: ..." in
+// a request to a CGI program). Outside CGI, Python's tools accept upper case, and so does kvplan.
 std::string capital_proxy(const std::string& url) {
   const bool is_plain = origin_of(url).starts_with("http:");
   return is_plain && environment("http_proxy").empty() && environment("REQUEST_METHOD").empty()
@@ -204,7 +204,7 @@ std::string capital_proxy(const std::string& url) {
              : "";
 }
 
-// Whether the failed connection is to a proxy: libcurl names the host that it could not reach.
+// Whether the failed connection was to a proxy: libcurl names the host that it could not reach.
 bool names_a_proxy(std::string_view detail, const std::string& url) {
   if (!detail.starts_with("Failed to connect to ")) return false;
   const std::string origin = origin_of(url);
@@ -215,7 +215,7 @@ bool names_a_proxy(std::string_view detail, const std::string& url) {
 }
 
 // A company's certificate authorities: a file or a folder of certificates. The variables are those of Python's
-// requests, then curl, then OpenSSL and httpx: the last one that is set wins.
+// requests, then curl, then OpenSSL and httpx; the last one that is set wins.
 void trust_given_authorities(const Curl& library, void* handle) {
   std::string bundle;
   for (const char* name : {"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"})

@@ -18,14 +18,15 @@ using std::chrono::steady_clock;
 
 constexpr int kMaxRedirects = 5;
 constexpr int kMaxAttempts = 4;
-// Total time for one answer, and for all answers, in timeouts.
+// Total time for one answer and for all answers, in timeouts.
 constexpr int kTotalTimeouts = 12;
 constexpr int kPlanTimeouts = 18;
-// For a list of files, all pages together; the Hub puts a thousand files on a page.
+// For all pages of a list of files together. The Hub puts a thousand files on a page.
 constexpr std::size_t kMaxListing = 8 * kMiB;
 constexpr std::size_t kMaxPages = 40;
 constexpr std::size_t kMaxCursor = 4096;
-// For all answers about a model: a config and its quantization, 16 MiB each, an index of 64 MiB and headers of 64 MiB.
+// For all answers about a model: a config and its quantization of 16 MiB each, an index of 64 MiB, and headers of 64
+// MiB.
 constexpr std::size_t kMaxBodies = 160 * kMiB;
 constexpr std::size_t kMaxRequests = 500;
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1} << 44;  // 16 TiB: no model has longer files
@@ -35,7 +36,7 @@ std::string header(const HttpResponse& response, const char* name) {
   return found == response.headers.end() ? "" : found->second;
 }
 
-// Whether the file or model is missing. Without a token the Hub answers 401 for a model that does not exist.
+// Whether the file or model is missing. Without a token the Hub also answers 401 for a model that does not exist.
 bool is_missing(const HttpResponse& response, HubMissing& missing) {
   const std::string code = header(response, "x-error-code");
   if (response.status != 404 && !has_word("RepoNotFound RevisionNotFound EntryNotFound", code)) return false;
@@ -79,8 +80,8 @@ std::optional<ContentRange> content_range(std::string_view text) {
   return ContentRange{*first, *last, *total};
 }
 
-// The query in `<https://HOST/api/...?recursive=true&cursor=abc>; rel="next"`. The rest of the address is ours: a
-// mirror may forward one that names the Hub.
+// The query in `<https://HOST/api/...?recursive=true&cursor=abc>; rel="next"`. kvplan adds the rest of the address
+// itself, because a mirror may forward one that names the Hub.
 std::string next_query(std::string_view link) {
   for (std::size_t at = link.find('<'); at != std::string_view::npos; at = link.find('<', at + 1)) {
     const auto end = link.find('>', at);
@@ -104,7 +105,7 @@ bool contains_token(std::string_view text, std::string_view token) {
   if (token.empty()) return false;
   if (text.find(token) != std::string_view::npos) return true;
   if (text.find('%') == std::string_view::npos) return false;
-  // Decoded in overlapping pieces, so that the copies stay small.
+  // Decodes in overlapping pieces, so that the copies stay small.
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   for (std::size_t at = 0; at < text.size(); at += kPiece)
     if (percent_decoded(text.substr(at, kPiece + 3 * token.size())).find(token) != std::string::npos) return true;
@@ -214,7 +215,7 @@ HttpResponse HubClient::get_once(const std::string& url, const std::string& rang
   throw HubUnreachable(without_port(origin_) + " redirects without end", "check HF_ENDPOINT");
 }
 
-// Refuses a response with the token in it, which would get into reports, errors and the cache.
+// Refuses a response that contains the token, which would get into reports, errors and the cache.
 void HubClient::check_echo(const HttpResponse& response) const {
   const auto has_token = [&](std::string_view text) { return contains_token(text, settings_.token); };
   if (has_token(response.body) || has_token(response.location) || has_token(response.detail) ||
@@ -224,7 +225,7 @@ void HubClient::check_echo(const HttpResponse& response) const {
                          "check HF_ENDPOINT, and renew the token");
 }
 
-// A pause that the server asks for is kept if it is short.
+// Waits as long as the server requests, if that is short.
 void HubClient::wait_before(int attempt, const HttpResponse& last) {
   milliseconds pause = settings_.timeout / 20 * (1 << attempt);
   if (const auto asked = number(header(last, "retry-after"))) {
@@ -259,9 +260,9 @@ HttpResponse HubClient::get(const std::string& url, const std::string& range, st
   }
 }
 
-// Throws for any response that is neither a file nor a missing one.
+// Throws for any response that is neither a file nor a missing file.
 void HubClient::refuse(const HttpResponse& response) const {
-  // Another host got no token, and its answer says nothing about the model.
+  // Another host got no token, so its answer says nothing about the model.
   if (const std::string own = without_port(origin_); response.host != own)
     throw HubUnreachable(response.host + ", to which " + own + " redirects, answers " + std::to_string(response.status),
                          "try again later, or check HF_ENDPOINT");
@@ -287,7 +288,7 @@ void HubClient::refuse(const HttpResponse& response) const {
                        "check HF_ENDPOINT, or try again later");
 }
 
-// The endpoint's host name with another port is another host.
+// The endpoint's host name with another port counts as another host.
 std::string HubClient::name_of(const std::string& origin) const {
   const std::string name = without_port(origin);
   const bool is_another = origin != origin_ && name == without_port(origin_);
@@ -334,7 +335,7 @@ std::optional<HubFile> HubClient::part(const std::string& revision, const std::s
                                        std::size_t count, HubMissing& missing) {
   HubFile out;
   const std::string range = std::to_string(begin) + "-" + std::to_string(begin + count - 1);
-  // A server without ranges sends the whole file, which also serves as its beginning.
+  // A server without ranges sends the whole file. kvplan uses its beginning.
   HttpResponse response = get(url_of(revision, name), range, count, out.commit);
   if (is_missing(response, missing)) return std::nullopt;
   const auto lie = [&] {
@@ -344,7 +345,7 @@ std::optional<HubFile> HubClient::part(const std::string& revision, const std::s
   if (response.status == 206) {
     const auto got = content_range(header(response, "content-range"));
     if (!got || response.is_cut || got->first != begin || got->last - got->first + 1 != response.body.size()) lie();
-    // A short answer is only right at the end of the file.
+    // A short answer is correct only at the end of the file.
     if (response.body.size() < count && got->last + 1 != got->total) lie();
     out.total_bytes = got->total;
   } else if (response.status == 200 && begin == 0) {

@@ -18,8 +18,8 @@
 
 namespace kvplan {
 
-// libcurl, opened only when a model must be fetched: linking it would slow down every local plan. The few functions and
-// numbers of its stable interface that are used are declared in the source file.
+// libcurl, opened only when a model must be fetched: linking it would slow down every local plan. The source file
+// declares the few functions and numbers of its stable interface that kvplan uses.
 
 struct HttpRequest {
   std::string url;
@@ -44,10 +44,10 @@ enum class HttpTrouble {
 };
 
 struct HttpResponse {
-  std::string host;  // the one that answered, or did not
+  std::string host;  // the host that answered, or did not
   HttpTrouble trouble = HttpTrouble::kNone;
-  std::string detail;     // libcurl's words for it, or the encoding that was not requested
-  long proxy_status = 0;  // status of a proxy's answer in place of a connection
+  std::string detail;     // libcurl's message, or the encoding that was not requested
+  long proxy_status = 0;  // status of a proxy's answer instead of a connection
   long status = 0;
   std::map<std::string, std::string> headers;  // of the last response, by names in lower case
   std::string body;                            // cut at the limit
@@ -55,10 +55,10 @@ struct HttpResponse {
   std::string location;                        // of a redirect, absolute
 };
 
-// Makes one request, and follows no redirect. Throws Error(kHub) if there is no libcurl.
+// Makes one request and follows no redirect. Throws Error(kHub) if there is no libcurl.
 HttpResponse http_get(const HttpRequest& request);
 
-// The server did not answer, or not usefully: an older copy will do.
+// The server did not answer, or its answer is useless. An older copy can be used instead.
 class HubUnreachable : public Error {
  public:
   HubUnreachable(std::string_view what, std::string_view remedy) : Error(Exit::kHub, what, remedy) {}
@@ -74,7 +74,7 @@ bool contains_token(std::string_view text, std::string_view token);
 struct HubFile {
   std::string body;
   std::string commit;             // X-Repo-Commit; "" if the server does not send it
-  std::uint64_t total_bytes = 0;  // of the whole file, where only a part was requested
+  std::uint64_t total_bytes = 0;  // of the whole file, if only a part was requested
   std::string cursor;             // of a list: the query of its next page; "" for the last page
 };
 
@@ -89,14 +89,14 @@ class HubClient {
   HubClient(const HubClient&) = delete;
   HubClient& operator=(const HubClient&) = delete;
 
-  // Fetches the file `name`, a path in the repository; Error if it is longer than `limit`. Nothing if it is
-  // missing, with the reason in `missing`.
+  // Fetches the file `name`, a path in the repository. Throws Error if it is longer than `limit`. Returns nothing if it
+  // is missing, with the reason in `missing`.
   std::optional<HubFile> file(const std::string& revision, const std::string& name, std::size_t limit,
                               HubMissing& missing);
-  // Fetches `count` bytes from `begin` on, by a range request; fewer where the file ends before.
+  // Fetches `count` bytes from `begin` on with a range request. Returns fewer if the file ends earlier.
   std::optional<HubFile> part(const std::string& revision, const std::string& name, std::uint64_t begin,
                               std::size_t count, HubMissing& missing);
-  // Fetches the Hub's list of the repository's files, each page as it is answered.
+  // Fetches the Hub's list of the repository's files. Each element is a page as the server sent it.
   std::optional<std::vector<std::string>> listing(const std::string& revision, HubMissing& missing);
 
  private:
@@ -128,25 +128,25 @@ struct SafetensorsBeginning {
   std::uint64_t file_bytes = 0;  // of the whole file
 };
 
-// Nothing if there is no such file. Throws Error(kHub) for a broken one.
+// Nothing if there is no such file. Throws Error(kHub) if the file is broken.
 std::optional<SafetensorsBeginning> fetch_safetensors(HubClient& client, const std::string& revision,
                                                       const std::string& name);
 
-// Throws HubUnreachable unless the text is a JSON object: a page that asks to log in comes with status 200 too.
+// Throws HubUnreachable unless the text is a JSON object: a login page comes with status 200 too.
 void check_json(const HubFile& file, const std::string& name);
 
-// The paths that end in .gguf, from the pages of the Hub's list of files. Throws HubUnreachable for pages that are no
-// such list.
+// The paths that end in .gguf, from the pages of the Hub's list of files. Throws HubUnreachable if a page is not such a
+// list.
 std::vector<std::string> gguf_paths(const std::vector<std::string>& pages);
 
-// Fetches the headers of a file, or of all files of a split set if it is the first. `commit` is set if the server
+// Fetches the headers of a file, or of all files of a split set if it is the first one. Sets `commit` if the server
 // gives it. Throws Error(kHub).
 std::vector<GgufHeader> fetch_gguf(HubClient& client, const std::string& revision, const std::string& path,
                                    std::string& commit);
 
 // Chooses the GGUF file that a name means among several.
 
-// The files of a folder whose names begin with `prefix` and end in .gguf, sorted; broken links are left out.
+// The files of a folder whose names begin with `prefix` and end in .gguf, sorted. Broken links are left out.
 std::vector<std::string> gguf_files(const std::string& folder, std::string_view prefix = "");
 
 // The file whose name contains the quantization ("Q4_K_M", in any case), or whose path it is. The parts of a split set

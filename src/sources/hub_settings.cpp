@@ -56,7 +56,7 @@ static std::string find_token(const HubOptions& options) {
   try {
     text = read_file(path, 64 * kKiB);
   } catch (const Error&) {
-    return "";  // belongs to another user, for example: open models on the Hub need none
+    return "";  // for example, it belongs to another user: open models need no token
   }
   return checked_token(text, "the token file");
 }

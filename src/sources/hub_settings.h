@@ -14,12 +14,12 @@ struct HubSettings {
   std::string token;     // "" for none; sent to the endpoint and nowhere else
   bool offline = false;
   std::string hf_cache;                      // the Hugging Face tools' cache: folders models--org--name
-  std::string own_cache;                     // kvplan's own cache; "" if there is no place for one
+  std::string own_cache;                     // kvplan's own cache; "" if there is no folder for one
   std::chrono::milliseconds timeout{10000};  // for a connection, and for a pause in the data
 };
 
 // Reads HF_ENDPOINT, HF_TOKEN, HF_TOKEN_PATH, HF_HOME, HF_HUB_CACHE, HF_HUB_OFFLINE, XDG_CACHE_HOME, KVPLAN_CACHE and
-// KVPLAN_HTTP_TIMEOUT_MS; `options` win. Throws Error(kBadInput), which never contains the token.
+// KVPLAN_HTTP_TIMEOUT_MS. `options` take precedence. Throws Error(kBadInput), whose message never contains the token.
 HubSettings read_hub_settings(const HubOptions& options);
 
 // The folder of the Hugging Face tools' cache; "" if it is unknown.
@@ -46,7 +46,8 @@ struct HubId {
 bool is_hub_url(std::string_view argument);
 // Whether an argument names something on this machine rather than on the Hub.
 bool is_local_path(std::string_view argument);
-// Whether it is safe as one part of a path: letters, digits, '.', '_' and '-', and it cannot leave the folder.
+// Whether a name is safe as one part of a path: it has only letters, digits, '.', '_' and '-', and cannot leave the
+// folder.
 bool is_plain_name(std::string_view name);
 // Throws Error(kBadInput) for anything else. `endpoint` is a mirror whose addresses are accepted in addition to the
 // Hub's.

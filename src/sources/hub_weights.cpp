@@ -17,10 +17,10 @@
 
 namespace kvplan {
 
-// Longer than the headers of most single-file models, so that one request is enough.
+// Longer than the header of most single-file models, so that one request is enough.
 constexpr std::size_t kFirstPartBytes = 128 * kKiB;
 
-// Longer than most headers with their vocabulary; later files of a set have none.
+// Longer than most headers including their vocabulary. Later files of a set have no vocabulary.
 constexpr std::size_t kFirstBytes = 8 * kMiB;
 constexpr std::size_t kFurtherBytes = 128 * kKiB;
 
@@ -28,7 +28,7 @@ constexpr std::size_t kFurtherBytes = 128 * kKiB;
   broken_file(path, why, "try again, or download the file");
 }
 
-// `left`: bytes that the headers of the set may still take; the header is subtracted.
+// `left`: how many bytes the headers of the set may still take. The header's length is subtracted from it.
 static GgufHeader fetch_header(HubClient& client, const std::string& revision, const std::string& path,
                                std::size_t count, std::size_t& left, std::string& commit) {
   GgufHeader out;
@@ -49,7 +49,7 @@ static GgufHeader fetch_header(HubClient& client, const std::string& revision, c
       left -= out.bytes.size();
       return out;
     } catch (const Error& error) {
-      // Too short, or no header: a longer beginning will tell.
+      // If the bytes are too few, or are not a header, a longer beginning will show it.
       if (out.bytes.size() >= out.file_bytes) broken(path, error.what());
     }
     if (out.bytes.size() >= left)
@@ -135,7 +135,7 @@ static std::string_view file_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// Whether the file's name contains the quantization as a whole: "q4_k" is not in "q4_k_m".
+// Whether the file's name contains the quantization as a whole word: "q4_k" is not in "q4_k_m".
 static bool names(std::string_view file, std::string_view quantization) {
   if (quantization.empty()) return true;
   const auto is_word = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
@@ -164,7 +164,7 @@ std::string choose_gguf(const std::vector<std::string>& files, std::string_view 
   }
   if (out.empty()) return "";
   if (out.size() == 1) return out.front();
-  // Without a quantization: the usual first choice of tools.
+  // If no quantization is named, takes the usual first choice of tools.
   if (quantization.empty())
     for (const std::string& file : out)
       if (names(lower(file_name(file)), "q4_k_m")) return file;

@@ -43,10 +43,10 @@ ModelSpec load_snapshot(const std::string& directory, const std::string& source,
 // Error for an empty directory or list.
 std::vector<std::string> expand_models(const std::vector<std::string>& arguments, bool& is_fleet);
 
-// A model by its name on the Hub: from the Hugging Face tools' cache, else from kvplan's own, else fetched. Fetching
-// takes its config.json and then the sizes of its weights, in two or three requests.
+// A model by its name on the Hub. It comes from the Hugging Face tools' cache, or from kvplan's own cache, or it is
+// fetched. Fetching takes two or three requests: for config.json, and for the sizes of the weights.
 // `argument` is org/name[@revision] or the address of a model's page. Throws Error: kBadInput for an invalid name, kHub
-// where fetching failed.
+// if fetching fails.
 ModelSpec load_from_hub(const std::string& argument, const SourceOptions& options);
 
 // What is loaded in addition to a model: a draft model, LoRA adapters, an image projector.
@@ -65,7 +65,7 @@ ProjectorFile load_projector(const std::string& argument, const SourceOptions& o
 // --speculative-config: vLLM's JSON object.
 SpeculativeConfig parse_speculative_config(std::string_view text);
 
-// The same for a file that is already open, for tests and fuzzers.
+// Reads a file that is already open, for tests and fuzzers.
 AdapterFile read_gguf_adapter(const Gguf& file);
 
 enum class Companion {
@@ -73,32 +73,32 @@ enum class Companion {
   kProjector,  // mmproj*.gguf, by its address or as the repository's only kind of projector
 };
 
-// A file, or an adapter's folder. `file_bytes`: the length of the weights' file where kvplan's cache only has its
+// A file, or an adapter's folder. `file_bytes` is the length of the weights' file if kvplan's cache only has its
 // header; 0 for a whole file.
 struct CompanionFile {
   std::string path;
   std::uint64_t file_bytes = 0;
 };
 
-// `argument` itself if it is a path; for a Hub id or address the folder (safetensors) or file (GGUF) in a cache.
-// Throws Error with the source set: kBadInput for an invalid name, kHub where fetching failed.
+// `argument` itself if it is a path. For a Hub id or address, the folder (safetensors) or file (GGUF) in a cache.
+// Throws Error with the source set: kBadInput for an invalid name, kHub if fetching fails.
 CompanionFile local_companion(const std::string& argument, Companion what, const SourceOptions& options);
 
-// The parts of a checkpoint's directory other than its config: headers of safetensors, adapters, and layouts with
-// several models.
+// What a checkpoint's directory has besides its config: headers of safetensors, adapters, and layouts with several
+// models.
 
 // The component that a tensor belongs to, by its name.
 Component component_of(std::string_view tensor, std::uint64_t num_layers);
 
 // Reads the headers of the directory's safetensors into model.stored. Does nothing if there are none. Throws Error.
 void read_stored(const std::string& directory, ModelSpec& model);
-// Reads the sum in the directory's index, whatever files exist; does nothing without a valid index.
+// Reads the sum in the directory's index, even if the shards are missing. Does nothing without a valid index.
 void read_stored_index(const std::string& directory, ModelSpec& model);
-// The same for tensors from elsewhere: `each` calls its argument once for every tensor.
+// Adds tensors from elsewhere. `each` calls its argument once for every tensor.
 void add_stored(const std::function<void(const TensorVisitor&)>& each, ModelSpec& model);
 
-// Throws Error that says what a directory without a decoder contains and how much (a LoRA adapter, a diffusers
-// pipeline); returns if it is neither.
+// For a directory without a decoder (a LoRA adapter, a diffusers pipeline), throws an Error that says what it contains
+// and how much. Otherwise returns.
 void refuse_layout(const std::string& directory);
 // Whether refuse_layout would throw.
 bool is_other_layout(const std::string& directory);
