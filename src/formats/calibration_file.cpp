@@ -82,7 +82,7 @@ static CalibrationRecord record_of(const Json& json, std::size_t index) {
   if (member(json, "device_memory_bytes") != nullptr)
     out.memory = Bytes(count(json, "device_memory_bytes", which, static_cast<std::uint64_t>(kMostValue)));
   out.driver = text(json, "driver", which, false);
-  out.engine = text(json, "engine", which, false);  // absent for a GPU's own figures, which hold for any engine
+  out.engine = text(json, "engine", which, false);  // absent for a GPU's own figures, which apply to every engine
   out.engine_version = text(json, "engine_version", which, false);
   out.model = text(json, "model", which, false);
   out.source = text(json, "source", which, true);

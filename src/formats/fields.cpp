@@ -29,8 +29,8 @@ static bool value_is(const void* node, std::string_view key, bool (Json::*kind)(
   return value != nullptr && (value->*kind)();
 }
 
-// Python's json module writes bare Infinity, -Infinity and NaN. They become strings, which are refused where a number
-// is needed and do no harm elsewhere.
+// Python's json module writes bare Infinity, -Infinity and NaN. They become strings, which are refused only if a number
+// is needed.
 static std::string without_python_numbers(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -69,7 +69,7 @@ static Json parse_json(std::string_view text) {
   return Json::parse(text.data(), text.data() + text.size());
 }
 
-// nlohmann's messages begin with a bracketed prefix and quote the token; only the position helps.
+// nlohmann's messages begin with a bracketed prefix and quote the token. Only the position is useful.
 static std::string reason(const Json::exception& error) {
   std::string_view text = error.what();
   if (const auto close = text.find("] "); close != std::string_view::npos) text.remove_prefix(close + 2);
@@ -77,7 +77,7 @@ static std::string reason(const Json::exception& error) {
   return one_line(text, 120);
 }
 
-// Whether the value has more than `left` parts; stops counting there.
+// Whether the value has more than `left` parts. Stops counting there.
 static bool is_larger(const Json& value, std::size_t& left) {
   if (!value.is_structured()) return false;
   for (const Json& item : value) {
@@ -89,8 +89,8 @@ static bool is_larger(const Json& value, std::size_t& left) {
 }
 
 static std::string text_of(const Json& value) {
-  if (value.is_number_unsigned()) return std::to_string(value.get<std::uint64_t>());  // most values; dump() is slower
-  // A map with an entry for each layer would be written out in full and then cut.
+  if (value.is_number_unsigned()) return std::to_string(value.get<std::uint64_t>());  // dump() is slower
+  // A map with an entry for each layer would be written out in full before it is cut.
   std::size_t parts = 400;
   if (is_larger(value, parts))
     return (value.is_object() ? "an object of " : "a list of ") + std::to_string(value.size()) + " entries";
@@ -266,7 +266,7 @@ void Fields::record(std::string_view key, std::string_view text, Origin origin) 
   if (document_->named.insert(full).second) document_->facts.push_back({std::move(full), std::string(text), origin});
 }
 
-// Notes that a value is not of the wanted kind. It may still be read under another name, as its actual kind.
+// Notes that a value is not of the expected kind. It may still be read under another name, as its actual kind.
 void Fields::misfit(std::string_view key) const {
   if (quiet_ || is_null(key) || !contains(key)) return;
   for (const Document::Misfit& known : document_->misfits)

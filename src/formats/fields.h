@@ -1,5 +1,5 @@
 // A model's config under Hugging Face's keys: typed look-ups that record which keys were read and where each value came
-// from. Another format is translated to these keys; facts and errors still name the file's own.
+// from. Other formats are translated to these keys, but facts and errors name the file's own keys.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace kvplan {
 // A key of a file in another format.
 struct OwnKey {
   std::string name;
-  std::string value{};  // the file's value, where the translation writes another
+  std::string value{};  // the file's value, if the translation writes another
   Origin origin = Origin::kFile;
 };
 // By Hugging Face's key, with its path. May include keys that the file could have but does not.
@@ -25,24 +25,24 @@ using OwnKeys = std::map<std::string, OwnKey, std::less<>>;
 
 class Fields {
  public:
-  // The parsed JSON, and what was read of it (document.h).
+  // The parsed JSON, and which parts were read (document.h).
   struct Document;
 
   // Parses the text of a config. Accepts what Python's json writes (bare Infinity and NaN). Throws Error(kBadInput) for
   // anything that is not an object, nests too deep for a config, or is incomplete.
   static Fields parse(std::string_view text);
-  // An object without keys, only for class defaults.
+  // An object without keys, used only for class defaults.
   static Fields empty();
   static Fields of(std::shared_ptr<Document> document);
 
-  // The same object with `defaults` for absent keys ("key=value key=value", values as JSON; the text must outlive it),
-  // which are those of the class `class_name`. A key with the value null is not absent: null is a value.
-  // "key=value<other,other": the class computes it, and the value applies unless the object has other values for those
-  // keys.
+  // This object with `defaults` for absent keys ("key=value key=value", values as JSON; the text must outlive the
+  // result). They are the defaults of the class `class_name`. A key with the value null is not absent.
+  // "key=value<other,other" means that the class computes the value, which applies unless the object has other values
+  // for those keys.
   Fields with_defaults(std::string_view class_name, std::string_view defaults) const;
   Fields bare() const { return with_defaults("", ""); }  // without class defaults
   std::string_view class_name() const { return class_; }
-  // The same object, whose look-ups record no facts: for maps with an entry for each layer.
+  // This object without recording facts, for maps with an entry for each layer.
   Fields quietly() const;
 
   bool has(std::string_view key) const;       // present, and not null; does not count as reading
@@ -54,10 +54,10 @@ class Fields {
   bool is_number(std::string_view key) const;
   bool is_bool(std::string_view key) const;
 
-  // A whole number. Looks for `key`, then its aliases (aliases.h), then the class default. nullopt if it is absent
-  // or null. Error if it is not a whole number, negative, or beyond 2^62.
+  // A whole number. Looks for `key`, then its aliases (aliases.h), then the class default. Returns nullopt if it is
+  // absent or null. Throws Error if it is not a whole number, is negative, or is beyond 2^62.
   std::optional<std::uint64_t> find_count(std::string_view key) const;
-  // The same, but an Error if it is absent or zero.
+  // As find_count, but throws Error if it is absent or zero.
   std::uint64_t count(std::string_view key) const;
   std::uint64_t count_or(std::string_view key, std::uint64_t fallback) const;
 
@@ -66,7 +66,7 @@ class Fields {
   std::optional<double> find_real(std::string_view key) const;
   std::optional<std::string> find_string(std::string_view key) const;
 
-  // Lists. Error if an element has the wrong type; nullopt if the key is absent, null or no list.
+  // Lists. Throws Error if an element has the wrong type. Returns nullopt if the key is absent, null or not a list.
   std::optional<std::vector<std::string>> strings(std::string_view key) const;
   std::optional<std::vector<std::uint64_t>> counts(std::string_view key) const;  // booleans count as 0 and 1
   std::optional<std::vector<double>> reals(std::string_view key) const;
@@ -86,14 +86,13 @@ class Fields {
   void touch(std::string_view key) const;
   // What was read so far in the whole document, in the order of first reading.
   const std::vector<ConfigFact>& facts() const;
-  // Keys in the whole document that were only looked up as another kind of value than they have:
-  // "attn_config is 5".
+  // Keys in the whole document that were only looked up as a kind of value that they do not have: "attn_config is 5".
   std::vector<std::string> misread() const;
   // Keys of this object that were not read and whose value is neither null, false, nor empty.
   std::vector<std::string> unread() const;
   // "text_config." for a nested object, "" for the root.
   const std::string& path() const { return path_; }
-  // Translated from another format: absent keys get no defaults of Hugging Face's classes.
+  // The file was translated from another format, so absent keys get no defaults of Hugging Face's classes.
   bool is_translated() const;
   // The key in the file's own spelling.
   std::string shown(std::string_view key) const;
@@ -105,12 +104,12 @@ class Fields {
 
   struct Hit {
     const void* node = nullptr;  // null for a class default
-    std::string_view key;        // the name it was found under
+    std::string_view key;        // the name under which the value was found
     std::string_view text;       // of a class default
     Origin origin = Origin::kFile;
   };
   std::optional<Hit> look_up(std::string_view key) const;
-  // The result of `read` for the value, or for each entry of the list; nothing if it is absent or null.
+  // The result of `read` for the value, or for each entry of the list. Nothing if it is absent or null.
   template <class T, class Read>
   std::optional<T> read_value(std::string_view key, const Read& read) const;
   template <class T, class Read>
@@ -133,7 +132,7 @@ class Fields {
 // Other spellings of a key, in order of preference, separated by spaces; "" if there are none.
 std::string_view aliases_of(std::string_view key);
 
-// The key for which `key` is another spelling; "" if no row lists it. A row's first key belongs to its own group.
+// The key of which `key` is another spelling; "" if no row lists it. A row's first key belongs to its own group.
 std::string_view alias_group(std::string_view key);
 
 // Parses a config.json, or a params.json (Mistral's own format), which is translated. The members of `overrides`, a

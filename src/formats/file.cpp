@@ -18,7 +18,7 @@
 
 namespace kvplan {
 
-// `out`: what was read before; `hint`: the total size, if known.
+// `out` has what was read before. `hint` is the total size, if known.
 static std::string drain(int fd, std::string out, std::size_t hint, std::size_t limit) {
   std::size_t size = out.size();
   for (;;) {
@@ -48,13 +48,13 @@ static void remember(int fd) {
   if (files.empty() || files.back() != facts->id) files.push_back(facts->id);
 }
 
-// Devices are refused: one may have no end, or block for ever, and at a terminal somebody types.
+// Devices are refused: reading one may never end.
 static void refuse_device(const os::FileFacts& facts) {
   if (facts.kind == os::FileKind::kDevice) fail("is a device, not a file", "name a file");
 }
 
-// The first bytes of a named pipe, which was opened without waiting: without a writer a read would block for ever. With
-// a writer it may take its time, like standard input: `kvplan <(curl ...)`.
+// The first bytes of a named pipe, which was opened without waiting. Without a writer a read would block for ever. A
+// writer may take its time, as on standard input: `kvplan <(curl ...)`.
 static std::string first_of_pipe(int fd) {
   constexpr int kTries = 20;
   constexpr std::chrono::milliseconds kEach(50);

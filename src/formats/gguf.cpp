@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::string_view kAgain = "download the file again";
 
-// For all files of a set: far more than models have (a few thousand tensors, some fifty keys), and cheap to check.
+// For all files of a set: far more than models have (a few thousand tensors, some fifty keys), and still cheap to
+// check.
 constexpr std::uint64_t kMaxTensors = 1 << 18;
 constexpr std::uint64_t kMaxKeys = 1 << 16;
 constexpr std::uint64_t kMaxArray = 1 << 16;  // elements of an array that is read; longer ones are only skipped
@@ -79,7 +80,7 @@ std::string quoted(std::string_view key) {
 
 }  // namespace
 
-// Reads forward within one header, from bytes in memory or from a file, of which it stores one piece at a time.
+// Reads forward within one header, from bytes in memory or from a file. Of a file it keeps one piece at a time.
 class GgufCursor {
  public:
   GgufCursor(std::span<const std::byte> bytes, std::uint64_t most) : window_(bytes), size_(bytes.size()), most_(most) {}
@@ -101,7 +102,7 @@ class GgufCursor {
   }
   std::uint32_t u32() { return static_cast<std::uint32_t>(take(4)); }
   std::uint64_t u64() { return take(8); }
-  // The next bytes, which stay as long as the Gguf.
+  // The next bytes. They stay valid as long as the Gguf.
   const std::byte* keep(std::uint64_t count) {
     const std::uint64_t begin = position_;
     skip(count);
@@ -181,7 +182,7 @@ Gguf Gguf::parse_one(GgufCursor& cursor, std::uint64_t file_bytes, Walked& walke
     fail(is_empty ? "the file is empty" : "not a GGUF file: it does not start with GGUF",
          "give a *.gguf file or a config.json");
   out.version_ = cursor.u32();
-  // No field gives the byte order, but no version is large enough to use the upper half.
+  // No field gives the byte order. But no version is so large that it needs the upper half.
   if (out.version_ != 0 && (out.version_ & 0xFFFF) == 0) {
     out.big_endian_ = true;
     cursor.set_big_endian();
@@ -193,7 +194,7 @@ Gguf Gguf::parse_one(GgufCursor& cursor, std::uint64_t file_bytes, Walked& walke
 
   const std::uint64_t num_tensors = cursor.u64();
   const std::uint64_t num_keys = cursor.u64();
-  // A key takes at least 13 bytes, a tensor 24; the second limit keeps even a valid file's index small.
+  // A key takes at least 13 bytes, a tensor 24. The other limit keeps even a valid file's index small.
   if (num_keys > kMaxKeys - walked.keys || num_keys > cursor.left() / 13)
     fail("the header claims " + std::to_string(num_keys) + " keys", kAgain);
   if (num_tensors > kMaxTensors || num_tensors > cursor.left() / 24)
@@ -269,10 +270,10 @@ void Gguf::read_tensors(GgufCursor& cursor, std::uint64_t count, std::uint64_t f
   const std::uint64_t alignment = this->count("general.alignment").value_or(kDefaultAlignment);
   if (!std::has_single_bit(alignment))
     fail("\"general.alignment\" is " + std::to_string(alignment), "it is a power of two: " + std::string(kAgain));
-  // The padding may be missing in a file that was cut after its header; the comparison below reports that.
+  // A file that was cut after its header may lack the padding. The comparison below reports that.
   const std::uint64_t start = round_up(cursor.position(), alignment, "the start of the data");
   const std::uint64_t data = file_bytes > start ? file_bytes - start : 0;
-  // Tensors follow one another: one that starts early overlaps the previous one.
+  // Tensors follow one another, so one that starts early overlaps the previous one.
   std::uint64_t end = 0;
   for (const GgufTensor& tensor : tensors_) {
     const std::string what = "the tensor " + quoted(tensor.name);
@@ -280,7 +281,7 @@ void Gguf::read_tensors(GgufCursor& cursor, std::uint64_t count, std::uint64_t f
       fail(what + " starts at " + std::to_string(tensor.offset) + " where " + std::to_string(end) +
                " bytes are already taken",
            kAgain);
-    // A type that kvplan does not know has an unknown size, which is reported where the weights need it.
+    // The size of a type that kvplan does not know is reported when the weights need it.
     const auto type = find_ggml_type(tensor.type);
     const std::uint64_t bytes = type ? tensor_bytes(*type, tensor.shape()).count() : 0;
     end = checked_add(tensor.offset, bytes, "the end of " + what);

@@ -24,11 +24,11 @@
 
 namespace kvplan {
 
-// Of all files of a set; a vocabulary of 260,000 tokens and its merges take 16 MiB.
+// For all files of a set. A vocabulary of 260,000 tokens and its merges take 16 MiB.
 inline constexpr std::size_t kMaxGgufHeader = 64 * kMiB;
 
 struct GgufTensor {
-  std::string_view name;  // as long as the Gguf
+  std::string_view name;  // valid as long as the Gguf
   std::array<std::uint64_t, 4> dims{1, 1, 1, 1};
   std::uint32_t num_dims = 0;
   std::uint32_t type = 0;    // kvplan/ggml_types.h
@@ -38,28 +38,28 @@ struct GgufTensor {
   std::span<const std::uint64_t> shape() const { return {dims.data(), num_dims}; }
 };
 
-// Copies of what a Gguf needs of its files. Their addresses stay.
+// Copies of what a Gguf needs from its files. Their addresses do not change.
 using GgufStore = std::deque<std::string>;
 
 class Gguf {
  public:
   // Reads the header in `bytes`, which are a whole file and must outlive this object. Throws Error(kBadInput).
   static Gguf parse(std::span<const std::byte> bytes);
-  // Files of which only the beginnings are available: one, or a split set in order. The bytes must outlive this object.
-  // Throws Error(kBadInput), also where a header continues beyond its bytes.
+  // For files of which only the beginnings are available: one file, or a split set in order. The bytes must outlive
+  // this object. Throws Error(kBadInput), also if a header continues beyond its bytes.
   struct Beginning {
     std::span<const std::byte> bytes;
     std::uint64_t file_bytes = 0;
   };
   static Gguf parse(std::span<const Beginning> parts);
-  // Opens a file, or all files of a split set where `path` is one of them. `file_bytes`: the length of the file where
-  // only its beginning is on disk. Throws Error(kBadInput).
+  // Opens a file, or all files of a split set if `path` is one of them. `file_bytes` is the length of the file if only
+  // its beginning is on disk. Throws Error(kBadInput).
   static Gguf open(const std::string& path, std::uint64_t file_bytes = 0);
 
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   bool is_array(std::string_view key) const;
   // Each returns nothing if the key is absent, and throws Error(kBadInput) with the key if the value has another type.
-  // A count is any integer that is not negative; in an array also a bool.
+  // A count is any integer that is not negative, or, in an array, a bool.
   std::optional<std::uint64_t> count(std::string_view key) const;
   std::optional<std::string_view> text(std::string_view key) const;
   // Any number, or 0 and 1 for a bool; nothing for another value.
@@ -69,7 +69,7 @@ class Gguf {
   std::optional<std::uint64_t> length(std::string_view key) const;
   std::vector<std::string_view> keys() const;  // sorted
 
-  // In the order of the file, shard after shard; offsets and sizes are within their files.
+  // In the order of the file, shard after shard. Offsets and sizes are within their files.
   std::span<const GgufTensor> tensors() const { return tensors_; }
   bool has_tensor(std::string_view name) const;
   // Bytes from the start of the (first) file to the end of its list of tensors.

@@ -19,11 +19,11 @@ constexpr std::string_view kCorrect = "correct the metadata, or download the fil
 enum class Holds {
   kNumber,
   kList,
-  kLargest,  // a number, or one for each layer, of which the largest counts
+  kLargest,  // a number, or one per layer; the largest one counts
 };
 
-// Keys that no Hugging Face config has are kvplan's: mamba_d_ssm is Falcon-H1's key, used here for the inner width of
-// any Mamba; token_shift_count, ple_ngram_size, ple_conv_kernel and hyper_connection_count are the file's own names.
+// Some keys on the left are in no Hugging Face config. mamba_d_ssm is Falcon-H1's key, used here for the inner width of
+// any Mamba. token_shift_count, ple_ngram_size, ple_conv_kernel and hyper_connection_count are the file's own names.
 struct GgufKey {
   std::string_view own, key;
   Holds holds = Holds::kNumber;
@@ -184,7 +184,7 @@ void GgufKeys::translate(GgufRecurrence recurrence) {
   translate_latent();
 }
 
-// A number for all layers, or one for each. If the file does not give the width of a head, it follows from the number
+// A number for all layers, or one per layer. If the file does not give the width of a head, it follows from the number
 // of heads. A window's head has the same width unless the file gives another.
 void GgufKeys::translate_heads(GgufRecurrence recurrence) {
   struct Count {
@@ -229,8 +229,8 @@ void GgufKeys::translate_heads(GgufRecurrence recurrence) {
   }
 }
 
-// key_length is the cached width, latent and rotated part, and key_length_mla the width of a head's key after
-// expansion. Older files have only the expanded widths.
+// key_length is the cached width: the latent and its rotated part. key_length_mla is the width of a head's key after
+// expansion. Older files only have the expanded widths.
 void GgufKeys::translate_latent() {
   const std::uint64_t rank = number("attention.kv_lora_rank");
   if (rank == 0) return;

@@ -15,7 +15,7 @@ namespace kvplan {
 // Which recurrence the keys "ssm.*", "kda.*" and "wkv.*" are for in an architecture.
 enum class GgufRecurrence { kNone, kMamba1, kMamba2, kDeltaNet, kKda, kShortConv, kRwkv };
 
-// Keys of the file are given without the architecture's prefix: "attention.head_count" for
+// Keys of the file are given without the architecture's prefix: "attention.head_count" means
 // "llama.attention.head_count".
 class GgufKeys {
  public:
@@ -28,8 +28,8 @@ class GgufKeys {
   std::uint64_t number(std::string_view own, std::uint64_t fallback = 0) const;
   // Throws if the key is absent or zero.
   std::uint64_t positive(std::string_view own) const;
-  // One value for each layer, from an array with an entry for each block (those of MTP blocks may be missing where the
-  // array says which layers are which), or from a number for all of them.
+  // One value per layer, from a number for all layers or from an array with an entry for each block. Entries of MTP
+  // blocks may be missing.
   std::vector<std::uint64_t> per_layer(std::string_view own) const;
   std::vector<std::string> all() const;
 
@@ -44,7 +44,7 @@ class GgufKeys {
   void set(std::string_view key, std::uint64_t value, std::string_view own, Origin origin = Origin::kFile);
   void set(std::string_view key, const std::vector<std::uint64_t>& values, std::string_view own,
            Origin origin = Origin::kFile);
-  // Adds words for what the file gives as numbers; `fallback` is llama.cpp's default.
+  // Adds words for values that the file gives as numbers. `fallback` is llama.cpp's default.
   void set(std::string_view key, const std::vector<std::string_view>& words, std::string_view own,
            std::uint64_t fallback);
   bool has(std::string_view key) const;  // a key without a path
@@ -56,7 +56,7 @@ class GgufKeys {
  private:
   template <class Value>
   void put(std::string_view key, const Value& value, std::string_view own, std::string shown, Origin origin);
-  // Says where the value of a key would come from.
+  // Records which of the file's keys the value of a key comes from.
   void name(std::string_view key, std::string_view own);
   void translate_heads(GgufRecurrence recurrence);
   void translate_latent();

@@ -27,7 +27,7 @@ constexpr double kMostBandwidth = 1e6;
   fail("not a list of GPUs: " + why, R"(write [{"name": "my-card", "memory": "24GiB", "bandwidth": 900}])");
 }
 
-// A name is one word of letters, digits and dashes, since it is typed after --gpu and printed in tables.
+// A name is one word of letters, digits and dashes, because users type it after --gpu and tables print it.
 static std::string word(const Json& value, const std::string& where) {
   if (!value.is_string()) refuse_cards(where + " is not text");
   std::string text = value.get<std::string>();

@@ -6,16 +6,16 @@
 
 namespace kvplan {
 
-// Limits for a text that is parsed into a tree: a value takes 16 to 180 bytes of memory, whatever its size in the file.
+// Limits for a text that is parsed into a tree. A value takes 16 to 180 bytes of memory, whatever its size in the file.
 // An empty list or object counts twice. The largest config of a model has some 200,000 values.
 struct JsonBounds {
   std::size_t depth = 64;
   std::size_t values = 500'000;
 };
 
-// The limit that the text exceeds: "nests deeper than 64 levels", "has more than 500000 values"; "" for none. Checked
-// before parsing: a parser callback that watches the depth would search the enclosing list for every object in it,
-// which is quadratic in the file's size.
+// The limit that the text exceeds: "nests deeper than 64 levels", "has more than 500000 values"; "" for none. It is
+// checked before parsing. A parser callback that watches the depth would search the enclosing list for every object in
+// it, which is quadratic in the file's size.
 std::string excess_of(std::string_view json, const JsonBounds& bounds);
 
 // Throws Error(kBadInput) for a NUL byte, which the parser would take for the end of the text.

@@ -23,7 +23,8 @@ Calibration load_calibration(const std::string& path);  // the same, with the so
 // ~/.config/kvplan/calibration.json; "" if neither folder is known.
 std::string default_calibration_path();
 
-// The calibration that --calibration names: a file, "none", or "" for the default file if it exists. Null for none.
+// The calibration that --calibration names: a file, "none", or "" for the default file if it exists. Null if there is
+// none.
 std::shared_ptr<const Calibration> choose_calibration(const std::string& named);
 
 // A user's own list of GPUs as JSON: the output of `kvplan gpus --json`, edited, or the short form [{"name":
@@ -33,7 +34,7 @@ std::shared_ptr<const Calibration> choose_calibration(const std::string& named);
 std::vector<GpuRecord> parse_gpu_file(std::string_view text);
 std::vector<GpuRecord> read_gpu_file(const std::string& path);
 
-// Reads a JSON plan that kvplan wrote earlier, for `kvplan diff`.
+// Reads a plan that kvplan wrote as JSON, for `kvplan diff`.
 
 // What `diff` compares: named values in the order of the report.
 struct PlanDigest {
@@ -56,7 +57,7 @@ PlanDigest load_plan(const std::string& path);
 // Whether a file is a report by kvplan rather than a model's config.
 bool is_report(const std::string& path);
 
-// Config files as the catalogue of models keeps them: each by its difference from another one.
+// Config files as the catalogue of models stores them: each one as its difference from another.
 
 struct PublishedFiles {
   std::string config, hf_quant_config;  // JSON; "" if the checkpoint has no such file
@@ -65,7 +66,7 @@ struct PublishedFiles {
 // Merges `differences`, which scripts/published.py wrote, the first one from nothing. "$7" is the key keys[7].
 PublishedFiles merged_files(std::span<const std::string_view> differences, std::span<const std::string_view> keys);
 
-// The small JSON of the Hub: its list of a repository's files, and the sizes that the cache keeps beside a model.
+// The Hub's small JSON files: its list of a repository's files, and the sizes that the cache keeps next to a model.
 
 // The paths of one page of the list; nothing if it is not a list.
 std::optional<std::vector<std::string>> paths_in(std::string_view page);

@@ -13,7 +13,7 @@ namespace kvplan {
 
 namespace {
 
-// An object's members in the order of the file. Members are appended without searching for their names, so that large
+// An object's members in the order of the file. Members are appended without searching for their names, so large
 // objects are read in linear time.
 template <class Key, class T, class Less, class Allocator>
 struct FileOrder : nlohmann::ordered_map<Key, T, Less, Allocator> {
@@ -42,8 +42,8 @@ std::string value_text(const PlanJson& value) {
   return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, PlanJson::error_handler_t::replace);
 }
 
-// Each member of an object is a separate fact, "quantization_config.bits", so that a diff names the member; an object
-// with too many stays whole.
+// Each member of an object is a separate fact ("quantization_config.bits"), so that a diff names the member. An object
+// with too many members stays whole.
 void add_fact(const std::string& key, const PlanJson& value, std::vector<std::pair<std::string, std::string>>& out) {
   if (!value.is_object() || value.empty() || out.size() + value.size() > kMaxFacts) {
     out.emplace_back(one_line(key, 100), value_text(value));
@@ -52,7 +52,7 @@ void add_fact(const std::string& key, const PlanJson& value, std::vector<std::pa
   for (const auto& [name, member] : value.items()) add_fact(one_line(key, 100) + "." + name, member, out);
 }
 
-// The model's source if it is a file in the project where the plan was written, to put an annotation there. A plan may
+// The model's source, if it is a file in the project where the plan was written: an annotation goes there. A plan may
 // be untrusted, so the path is never opened or looked up.
 std::string file_of(const std::string& source) {
   const bool is_file = source.ends_with(".json") || source.ends_with(".gguf");

@@ -61,7 +61,7 @@ WeightScheme integers(std::string_view four, std::string_view eight, std::uint64
   return scheme;
 }
 
-// The size of a group; 2^30 where the whole row is one.
+// The size of a group; 2^30 if the whole row is one group.
 std::uint64_t whole_row_if_0(std::uint64_t size) {
   return size == 0 ? 1U << 30 : size;
 }
@@ -145,7 +145,7 @@ void read_groups(QuantDeclaration& out, const Fields& config) {
   }
 }
 
-// Two of four weights are zero and not stored; a bit for each weight tells which.
+// Two of four weights are zero and not stored. A bit per weight shows which.
 void read_sparsity(QuantDeclaration& out, const Fields& config) {
   const auto halve = [](WeightScheme& scheme, std::uint64_t bits) { scheme.millibits = bits * 500 + 1000; };
   const auto sparsity = config.child("sparsity_config");
@@ -159,7 +159,7 @@ void read_sparsity(QuantDeclaration& out, const Fields& config) {
     if (rule.scheme) halve(*rule.scheme, bits_of(*rule.scheme));
 }
 
-// modelopt: an algorithm, exclusions, and a map of layers where algorithms are mixed.
+// modelopt: an algorithm, exclusions, and, if algorithms are mixed, a map of layers.
 void read_modelopt(QuantDeclaration& out, const Fields& config) {
   const std::string algorithm = word(config, "quant_algo");
   const std::uint64_t size = first_count(config, {"group_size"}, 0);
@@ -185,7 +185,7 @@ void read_fp8(QuantDeclaration& out, const Fields& root, const Fields& config) {
     scheme.block_columns = (*block)[1];
   }
   out.scheme = scheme;
-  // DeepSeek-V4 and V4.1: "fp8" too, but experts have another type.
+  // DeepSeek-V4 and V4.1 say "fp8" too, but their experts have another type.
   const std::string experts = lower(root.find_string("expert_dtype").value_or(word(config, "expert_dtype")));
   if (experts == "fp4" || experts == "mxfp4") out.expert_scheme = named("mxfp4");
   if (const std::string algorithm = word(config, "moe_quant_algo"); !algorithm.empty()) {
@@ -367,7 +367,7 @@ void read_torchao(QuantDeclaration& out, const Fields& config) {
 }
 
 // A method's usual type, the keys of its exclusion lists, and what reads the rest. A name that ends in "*" matches
-// all that begin so.
+// every name that begins like it.
 struct MethodRow {
   std::string_view methods, type, spared;
   void (*read)(QuantDeclaration& out, const Fields& config) = nullptr;

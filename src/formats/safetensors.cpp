@@ -51,7 +51,7 @@ std::optional<std::vector<std::uint64_t>> counts_in(const Json& entry, const cha
   return are_counts ? std::optional(list->get<std::vector<std::uint64_t>>()) : std::nullopt;
 }
 
-// Passes on the tensor of one entry, and returns its place.
+// Passes on the tensor of one entry. Returns its place.
 Span read_tensor(std::string_view name, const Json& entry, std::uint64_t data_bytes, const TensorVisitor& visit) {
   const Json* dtype = member(entry, "dtype");
   const auto shape = counts_in(entry, "shape"), offsets = counts_in(entry, "data_offsets");
@@ -180,7 +180,7 @@ void read_safetensors(const std::vector<std::string>& paths, const TensorVisitor
   }
 }
 
-// The names of the shards are kept, and not those of a hundred thousand tensors.
+// Only the names of the shards are kept, not those of a hundred thousand tensors.
 SafetensorsIndex parse_safetensors_index(std::string_view text) {
   constexpr const char* kIndexAgain = "download the index again";
   constexpr std::size_t kMaxIndexValues = 2'000'000;  // one for each tensor
