@@ -63,8 +63,8 @@ static void define(Json& definitions) {
 }
 
 Json parsed(std::string_view text) {
-  // The keys of a config's value are in order. Parsing into a sorted tree keeps that; a list of keys would be searched
-  // for each key.
+  // The keys of a config's value are in order. Parsing into a sorted tree keeps the order; a list of keys would be
+  // searched for each key.
   const auto value = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
   return value.is_discarded() ? Json(std::string(text)) : Json(value);
 }
@@ -130,7 +130,7 @@ Json AnyTable::json_of(const void* whole) const {
   return out;
 }
 
-// A list is written item by item: a tree of the whole list takes several times the text's memory, and a report may have
+// Writes a list item by item. A tree of the whole list takes several times the text's memory, and a report may have
 // every GPU of every answer.
 std::string AnyTable::text_of(const void* whole) const {
   std::string out;
@@ -177,7 +177,7 @@ std::string cell_text(const Json& value) {
   // The last digits of a real number differ between machines, so they are not printed.
   if (value.is_number_float()) return std::to_string(static_cast<std::uint64_t>(value.get<double>()));
   if (!value.is_string()) return value.dump();
-  // A spreadsheet would take such a text for a formula, even after spaces.
+  // A spreadsheet would read such a text as a formula, even after spaces.
   const std::string text = one_line(value.get_ref<const std::string&>(), kLongestCell);
   const auto first = text.find_first_not_of(' ');
   return (first != std::string::npos && std::string_view("=+-@").find(text[first]) != std::string_view::npos ? "'"

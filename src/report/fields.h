@@ -21,8 +21,8 @@ using Cells = std::vector<std::pair<std::string_view, std::string>>;
 struct Extra {
   bool is_column = false;  // it is a column of CSV
   bool is_json = true;
-  std::string_view title;   // of the column; empty: the key
-  std::string_view limits;  // members of a JSON object that the schema has in addition to the type
+  std::string_view title;   // title of the column; empty: the key
+  std::string_view limits;  // members of a JSON object that the schema has besides the type
 
   constexpr Extra limit(std::string_view members) const { return {is_column, is_json, title, members}; }
 };
@@ -34,12 +34,12 @@ constexpr std::string_view kFromOne = R"("minimum": 1)";
 constexpr Extra column(std::string_view title = "") {
   return {true, true, title, ""};
 }
-// A figure that is only in CSV; for a part, the columns that it has.
+// A figure that is only in CSV, or, for a part, the columns that it has.
 constexpr Extra csv_only() {
   return {true, false, "", ""};
 }
 
-// How a value of type T is written, defined in fields_values.h.
+// How a value of type T is written. fields_values.h defines it.
 template <class T>
 struct ValueOf;
 
@@ -49,7 +49,7 @@ struct AnyRow {
   Extra extra;
   Json (*schema)(Json& definitions) = nullptr;
   Json (*json)(const void* whole) = nullptr;
-  // Passes the items of a list on, one by one.
+  // Passes on the items of a list, one by one.
   void (*items)(const void* whole, const std::function<void(const Json&)>& take) = nullptr;
   void (*cells)(const void* whole, Cells& out) = nullptr;  // for a part with its own fields
 };
@@ -113,7 +113,7 @@ class Table : public AnyTable {
   Json json(const T& whole) const { return json_of(&whole); }
   // The text of a report: indented by two spaces, with a line break at the end.
   std::string text(const T& whole) const { return text_of(&whole); }
-  // Without a value: only the titles.
+  // Without a value, only the titles.
   void cells(const T* whole, Cells& out) const { cells_of(whole, out); }
 };
 
@@ -132,9 +132,9 @@ std::string json_of(const T& answer) {
 
 // The text of a cell; "" for null.
 std::string cell_text(const Json& value);
-// The same for values without a table.
+// JSON text of values without a table.
 std::string json_text(const Json& json);
-// The columns of the list in its order, then the others.
+// The columns of the list in its order, then all others.
 std::string csv_text(std::string_view order, const Cells& titles, const std::vector<Cells>& lines);
 
 }  // namespace kvplan

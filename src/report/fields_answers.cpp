@@ -1,4 +1,4 @@
-// The fields of answers made of plans: several models, compare and fit, grids, diffs. And CSV, with a line for each
+// The fields of answers made of plans: several models, compare and fit, grids, diffs. Also CSV, with a line for each
 // plan.
 #include "report/fields_tables.h"
 #include "report/report.h"
@@ -8,7 +8,7 @@ namespace kvplan {
 
 namespace {
 
-// An entry without a plan: the error, and the exit code that it would have by itself.
+// An entry without a plan: the error, and its exit code if it were the only entry.
 struct Failed {
   std::string_view source, error;
   Exit exit = Exit::kAnswered;
@@ -100,7 +100,7 @@ constexpr std::string_view kGridColumns =
     "data_parallel_size decode_context_parallel_size enable_expert_parallel enable_dp_attention "
     "longest_context_by_memory command parameters";
 
-// The cells of all parts in one row; a null pointer gives only the titles.
+// The cells of all parts in one row. A null pointer gives only the titles.
 template <class... Part>
 Cells cells_of(const Part*... parts) {
   Cells out;

@@ -7,7 +7,7 @@ namespace kvplan {
 constexpr auto kWhole = at<std::identity{}>;
 constexpr std::uint64_t kHead = 128;  // a usual width
 
-// Bytes of an element, including its part of the scales; nothing for a layout that is not for plain vectors.
+// Bytes of an element, including its part of the scales. Nothing for a layout that is not for plain vectors.
 template <PackRule DtypeInfo::*side>
 static std::optional<double> element_bytes(const DtypeInfo& type) {
   if (type.id == Dtype::kFp8DsMla) return std::nullopt;

@@ -25,12 +25,12 @@ struct Spelled {
 };
 
 Json parsed(std::string_view text);  // a string if the text is not JSON
-// Schemas of plain types, of lists, and of words (a list that ends with an empty one).
+// Schemas of plain types, of lists, and of words (a list that ends with an empty word).
 Json plain_schema(const char* type);
 Json count_schema();
 Json list_schema(Json item);
 Json words_schema(std::string_view (*word)(int));
-// The same schema, also fulfilled by null.
+// The schema, extended to allow null.
 Json nullable(Json schema);
 
 // A struct is written with its table.
@@ -76,7 +76,7 @@ struct ValueOf<Quantity<Tag>> : Plain {
   static Json schema(Json& definitions) { return ValueOf<std::uint64_t>::schema(definitions); }
 };
 
-// An enumeration, by its names; the list of names ends with an empty one.
+// An enumeration, by its names. The list of names ends with an empty one.
 template <class T>
 requires std::is_enum_v<T>
 struct ValueOf<T> : Plain {
@@ -178,14 +178,14 @@ struct At {
 };
 template <auto... members>
 constexpr At<members...> at;
-// The same, with if_any applied.
+// As `at`, with if_any applied.
 template <auto... members>
 struct OrNull {
   auto operator()(const auto& whole) const { return if_any(At<members...>()(whole)); }
 };
 template <auto... members>
 constexpr OrNull<members...> or_null;
-// The same, and null if any number fits.
+// As if_any, and null if any number fits.
 inline std::optional<std::uint64_t> if_bounded(std::optional<std::uint64_t> count) {
   return count && *count >= kAnyCount ? std::nullopt : count;
 }

@@ -1,4 +1,4 @@
-// fmt, compiled once: as headers only it would take two seconds in every file that prints, and Debian's fmt::fmt is a
+// fmt, compiled once. As headers only, it would take two seconds in every file that prints, and Debian's fmt::fmt is a
 // shared library.
 #include <fmt/format-inl.h>
 

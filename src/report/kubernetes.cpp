@@ -1,6 +1,6 @@
-// The plan as a manifest for kubectl apply: a volume for the model, a Service, and a Deployment, or a LeaderWorkerSet
-// (leaderworkerset.sigs.k8s.io) for several nodes. YAML's plain style has many special characters, so every text that
-// is not ours is a JSON string.
+// The plan as a manifest for kubectl apply: a volume for the model, a Service, and a Deployment, or for several nodes a
+// LeaderWorkerSet (leaderworkerset.sigs.k8s.io). YAML's plain style has many special characters, so every text from
+// outside is a JSON string.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ static std::string indented(std::string_view text, std::size_t spaces) {
 
 // A name of Kubernetes: small letters, digits and dashes.
 static std::string object_name(const Plan& plan) {
-  constexpr std::size_t kMost = 50;  // a Pod's name, with what is appended to it, has 63 characters at most
+  constexpr std::size_t kMost = 50;  // a Pod's name has at most 63 characters, including what is appended
   std::string out;
   for (const char c : std::string(plan.launch->engine) + "-" + plan.model->name) {
     const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -59,7 +59,7 @@ static Words container_words(const Launch& launch, const Words& words, const std
       return each.size() == words.size() && each[i] == word;
     });
     if (!is_shared) {
-      // The first worker has index 1. The numbers of the others are multiples of its number.
+      // The first worker has index 1. The others' numbers are multiples of its number.
       const std::uint64_t step = whole_number(word).value_or(0);
       for (std::size_t at = 0; at < others.size(); ++at)
         if (others[at].size() != words.size() || others[at][i] != std::to_string(step * (at + 1)))
@@ -98,10 +98,10 @@ static std::string environment_of(const Launch& launch) {
   return out;
 }
 
-// What a Deployment and the templates of a LeaderWorkerSet have in common. `serves`: this Pod receives the requests.
+// The part that a Deployment and the templates of a LeaderWorkerSet share. `serves`: this Pod receives the requests.
 static std::string pod(const Launch& launch, const std::string& name, const Words& words, bool serves) {
   constexpr std::uint64_t kLoading = 360, kReady = 3,
-                          kAlive = 6;  // an hour to load the model, and a minute without an answer
+                          kAlive = 6;  // an hour to load the model, a minute without an answer
   const ServerImage& container = launch.container;
   std::string out = fmt::format("image: {}\ncommand:\n", json_string(container.image));
   for (const std::string& word : words) out += fmt::format("  - {}\n", json_string(word));
@@ -115,7 +115,7 @@ static std::string pod(const Launch& launch, const std::string& name, const Word
                      kModels);
   // NCCL and the engine's processes exchange data through shared memory, of which a container has 64 MiB by default.
   const std::string_view shared = launch.gpus_per_node > 1 || launch.commands.size() > 1 ? "16Gi" : "2Gi";
-  // Kubernetes makes environment variables from the names of Services. The engine would read one like VLLM_... as its
+  // Kubernetes makes environment variables from the names of Services. The engine would take one like VLLM_... for its
   // own.
   return "enableServiceLinks: false\ncontainers:\n  - name: server\n" + indented(out, 4) +
          fmt::format(
@@ -137,7 +137,7 @@ static std::string remarks(const Plan& plan, const std::string& name, bool is_se
   return out;
 }
 
-// Space for the checkpoint: 16 bits if the engine quantizes it while loading. Copies load the same files.
+// Space for the checkpoint, in 16 bits if the engine quantizes it while loading. Copies load the same files.
 static std::uint64_t volume_gib(const Plan& plan) {
   constexpr std::uint64_t kStep = 10, kSpare = 5;
   Bytes weights;

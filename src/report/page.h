@@ -16,8 +16,8 @@
 
 namespace kvplan {
 
-// Printable words: one line of valid UTF-8 without hidden characters. A page takes only these, so that no string from a
-// file or a server bypasses one_line().
+// Printable words: one line of valid UTF-8 without hidden characters. Pages only take this type, so that no string from
+// a file or a server bypasses one_line().
 class Text {
  public:
   Text() = default;
@@ -42,11 +42,11 @@ struct Column {
   enum class Kind {
     kText,
     kNumber,  // aligned right
-    kBelow,   // on a terminal it is below its row: a formula, a source
+    kBelow,   // below its row on a terminal: a formula, a source
   };
   Text title;
   Kind kind = Kind::kText;
-  unsigned goes = 0;  // the order in which columns are dropped on a narrow terminal; 0: never dropped
+  unsigned goes = 0;  // the order in which columns are dropped on a narrow terminal; 0: never
 };
 
 // A cell of a heat map: good, careful (a shorter context fits), bad, faint (refused) or plain (not known).
@@ -59,10 +59,10 @@ struct Heat {
 struct TableRow {
   std::vector<Text> cells;
   Tone tone = Tone::kPlain;
-  std::vector<Heat> heat = {};  // of a heat map: the last cells
+  std::vector<Heat> heat = {};  // for a heat map: the last cells
 };
 
-// Without titles it is a list: what, how much, remarks.
+// A table. Without titles it is a list: what, how much, remarks.
 struct PageTable {
   std::vector<Column> columns;
   std::vector<TableRow> rows;
@@ -103,7 +103,7 @@ struct Chart {
   Text marked_name;
   bool log_x = false;
   bool log_y = false;
-  bool x_is_tokens = false;  // labels x values as 32k, 1M
+  bool x_is_tokens = false;  // x values are labelled as 32k, 1M
   bool y_is_tokens = false;
 };
 
@@ -128,7 +128,7 @@ struct PageNote {
   Tone tone = Tone::kFaint;
   Text label;  // "warning:"
   Text message;
-  Text file = {};  // file of an annotation; "" for the page's file
+  Text file = {};  // the file that the annotation is for; "" for the page's file
 };
 
 struct Page {
@@ -139,7 +139,7 @@ struct Page {
   std::vector<Block> blocks;
   std::vector<PageNote> notes;
   Sentences next;  // suggested next commands; only on terminals
-  Text file;       // file of the annotations
+  Text file;       // the file that annotations are for
 
   Block& add(const Text& block_title, Detail detail, BlockBody body, Sentences remarks = {}) {
     return blocks.emplace_back(Block{block_title, detail, std::move(body), std::move(remarks)});

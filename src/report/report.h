@@ -1,4 +1,4 @@
-// The forms of an answer. The table of forms has one row for each, for every question.
+// The forms of an answer. The table of forms has one row per form, for every question.
 #pragma once
 
 #include <functional>
@@ -20,16 +20,16 @@ struct Pick;
 struct ReportOptions {
   bool color = false;
   int width = 80;
-  bool suggests_next = false;  // suggests a next command, for a person at a terminal
+  bool suggests_next = false;  // suggests a next command to a person at a terminal
 };
 
-// An answer in all forms: a page for people, fields for programs. An empty member is a form that the question does not
-// have.
+// An answer in all forms: a page for people, fields for programs. A member is empty if the question does not have that
+// form.
 struct Reply {
   std::function<Page()> page;
   std::function<std::string()> json, csv;
-  const Plan* plan = nullptr;  // the plan whose launch is shown
-  std::string warning = "";    // for a command line, which cannot contain it
+  const Plan* plan = nullptr;  // the plan whose launch command is shown
+  std::string warning = "";    // what a launch command cannot contain, for that form
 };
 
 struct ReportForm {
@@ -74,8 +74,8 @@ Reply reply_of(std::span<const EngineRow> rows);
 Reply reply_of(std::span<const EngineRule> rules);
 Reply reply_of(std::span<const Gpu> cards);
 
-// Whether the plan fits this machine, and how much of its GPU is free now. If the driver does not report the memory,
-// `memory` is 0.
+// Whether the plan fits on this machine, and how much of its GPU is free now. `memory` is 0 if the driver does not
+// report it.
 Block machine_block(std::string_view cards, Bytes memory, Bytes used, const Plan& plan);
 // The sentence for a reviewer: "+3.1 GiB: num_key_value_heads 4 -> 8".
 std::string diff_headline(const PlanDiff& diff);

@@ -63,8 +63,8 @@ std::string end_of(std::string_view text, std::size_t width) {
   return "..." + std::string(text.substr(first_characters(text, text_width(text) - (width - 3))));
 }
 
-// Characters with a meaning for a terminal or a CI runner are written by number in $'...' quotes, as bash, zsh and ksh
-// read them. File names may contain them.
+// Characters with a meaning for a terminal or a CI runner are written by number in $'...' quotes, which bash, zsh and
+// ksh read. File names may contain such characters.
 static bool must_be_escaped(std::string_view word) {
   for (std::size_t at = 0; at < word.size();) {
     const Character next = character_at(word, at);

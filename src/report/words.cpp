@@ -99,7 +99,7 @@ std::string kind_of(const LayerFacts& layer) {
   return out;
 }
 
-// Prints two sizes with enough digits to show the difference.
+// Prints two sizes with enough digits that they differ.
 static std::string size_beside(Bytes bytes, Bytes other) {
   const bool alike = bytes != other && gib(bytes) == gib(other);
   return alike || bytes < Bytes(kGiB / 10) ? human_bytes(bytes) : gib(bytes);
@@ -161,7 +161,7 @@ static std::string on_cpu_text(const VerdictReport& verdict) {
   return verdict.starts ? out : out + "; add --host-memory SIZE to check that the machine has it";
 }
 
-// "3.18 GiB short"; the engine's message if whole blocks fit less than their bytes.
+// "3.18 GiB short", or the engine's message if the bytes fit but whole blocks do not.
 static std::string short_text(const VerdictReport& verdict) {
   if (verdict.needed <= verdict.budget) return reason_of(verdict);
   return human_bytes(verdict.needed - verdict.budget) + " short";
@@ -176,7 +176,7 @@ std::string reason_of(const VerdictReport& verdict) {
                                     : reason_of_limit(verdict);
   if (verdict.status == Verdict::kPartlyOnCpu) return on_cpu_text(verdict) + "; " + out;
   if (!verdict.has_sought || verdict.holds()) return out;
-  // A refusal already includes its remedy.
+  // A refusal includes its remedy.
   if (verdict.suggestions.empty()) return verdict.refusal ? out : out + "; no single change makes it fit";
   const Remedy& first = verdict.suggestions.front();
   out += "; " + options_text(first.changes, verdict.spelling);

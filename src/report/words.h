@@ -1,4 +1,4 @@
-// Words that several pages share. Each is made in one place, so that pages do not contradict each other.
+// Words that several pages share. Each is defined once, so that pages do not contradict each other.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ std::string gib(Bytes bytes);                   // "2.14 GiB", always GiB
 std::string gib_number(Bytes bytes);            // "2.14"
 std::string human_bytes(Bytes bytes);           // "70,272 B", "68.6 KiB", "1.50 GiB": in the unit that reads best
 std::string grouped(std::uint64_t n);           // "163,840"
-std::string tokens_text(std::uint64_t tokens);  // "32k" for whole multiples of 1024, else grouped
+std::string tokens_text(std::uint64_t tokens);  // "32k" for whole multiples of 1024, otherwise grouped
 
 std::string plural(std::uint64_t n, std::string_view word);  // "1 layer", "61 layers"
 
@@ -48,17 +48,17 @@ std::string card_text(const Plan& plan);
 // "ssm (mamba2)".
 std::string kind_of(const LayerFacts& layer);
 
-// FITS, DOES NOT FIT or NOT ALL AT ONCE, with what is needed, available, free or short; empty if there is no verdict.
+// FITS, DOES NOT FIT or NOT ALL AT ONCE, with what is needed, available, free or short. Empty if there is no verdict.
 std::vector<Headline> headlines_of(const VerdictReport& verdict, const Plan& plan);
 std::string_view verdict_word(const VerdictReport& verdict);  // "fits", "no", "-"
 
-// A plan's command, to paste into a shell; nothing if the user typed none.
+// A plan's command, to paste into a shell. Nothing if the user typed none.
 std::optional<std::string> command_text(const OptionValues& command);
-// The same for MODEL: all ways of naming a model have the same command.
+// As command_text, for MODEL: every way of naming a model has the same command.
 std::optional<std::string> replay_text(const OptionValues& command);
 inline constexpr const char* kReplayed = "plans this again; MODEL is the source";
-// For a table whose rows have these commands: their common part, with column names if they differ:
-// "To plan a row: kvplan MODEL --engine vllm --gpu GPU". Nothing if no command was typed.
+// The common part of the commands of a table's rows, with column names where they differ: "To plan a row: kvplan MODEL
+// --engine vllm --gpu GPU". Nothing if no command was typed.
 Sentences how_to_repeat(const std::vector<const OptionValues*>& commands);
 
 // The reason for a verdict in one sentence.
@@ -73,7 +73,7 @@ Bytes without_sign(std::int64_t bytes);
 std::string range_text(const LedgerLine& line);
 
 std::vector<PageNote> notes_of(const std::vector<Note>& notes);
-// "not planned:" and the error, for a model of several that could not be read.
+// "not planned:" and the error, for one of several models that could not be read.
 PageNote not_planned(std::string_view error, std::string_view source);
 
 struct PartName {
@@ -97,7 +97,7 @@ void set_limits(const Plan& plan, Bars& bars);
 using Rows = std::vector<std::vector<Text>>;
 // A list of facts: what, how much, remarks.
 PageTable facts_table(const Rows& rows);
-// Rows under titles; columns in `numbers` align right; columns in `goes` are dropped in that order if the terminal is
+// Rows under titles. Columns in `numbers` align right. Columns in `goes` are dropped in that order if the terminal is
 // narrow.
 PageTable titled_table(const std::vector<std::string>& titles, std::uint64_t numbers, const Rows& rows,
                        const std::vector<std::size_t>& goes = {}, const std::vector<Tone>& tones = {});

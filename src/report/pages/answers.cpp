@@ -209,7 +209,7 @@ static Page users_page(const Answers& answers) {
   return page;
 }
 
-// --users with several engines or GPUs: the GPUs of each.
+// --users with several engines or GPUs: the row of one of them.
 static std::vector<Text> users_row(const Plan& asked, const Answer* answer, std::optional<double> price) {
   const std::string engine = asked.engine + " " + asked.engine_version;
   if (answer == nullptr) return {engine, asked.request.card.name_or("-"), "no", "-", "none", "-", "-", "-"};

@@ -108,7 +108,7 @@ static void add_companions(const ExtrasRequest& extras, Page& page) {
                                    {"patch size", fmt::format("{}", projector.patch_size)}}));
 }
 
-// What multi-head attention would cache, where the model caches less.
+// What multi-head attention would cache, if the model caches less.
 static void add_multi_head(const Plan& plan, Page& page) {
   constexpr std::uint64_t kUsualHead = 128;
   const double tokens =
@@ -213,7 +213,7 @@ static void add_capacity(const Plan& plan, Page& page) {
   page.add("Capacity", Detail::kComment, facts_table(rows));
 }
 
-// The lower bound of the hidden states, and naive attention's scores without and with chunks.
+// The lower bound of the hidden states, and the scores of naive attention, without and with chunks.
 static void add_prefill(const Plan& plan, Page& page) {
   const std::uint64_t chunk = plan.explanation.prefill_chunk;
   const std::uint64_t length = plan.load.tokens_of_sequence().count();
@@ -236,8 +236,8 @@ static void add_work(const Plan& plan, Page& page) {
   // Two operations for each parameter that a token uses.
   const Parameters& parameters = plan.model->parameters;
   const double matrices = parameters.is_known ? 2 * static_cast<double>(parameters.active) : 0;
-  // Without a cache every earlier token is computed again: n times the matrices, and attention for every position,
-  // about half of n times the last position's.
+  // Without a cache every earlier token is computed again. That is n times the matrices, and attention for every
+  // position, which is about half of n times the last position's.
   const double with = matrices + attention;
   const double without = matrices * tokens + attention * tokens / 2;
   const double times = with > 0 ? without / with : 1.0;

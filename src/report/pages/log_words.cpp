@@ -16,7 +16,7 @@ namespace {
 
 using enum LogEventId;
 
-// One of several sentences for an event: the first with a value for every hole is used.
+// One of several sentences for an event. The first one that has a value for every hole is used.
 struct Sentence {
   LogEventId id;
   std::string_view text;

@@ -49,7 +49,7 @@ static void add_device(const Plan& plan, const Measurement& seen, Page& page) {
   if (seen.device.context && seen.planned_context)
     facts.push_back({"planned for it, with libraries", human_bytes(*seen.planned_context)});
   facts.push_back({"free before the measurement", human_bytes(seen.free)});
-  // Memory that a driver keeps for itself does not belong to a process.
+  // Memory that a driver keeps for itself belongs to no process.
   constexpr std::uint64_t kDriversOwn = 16 * kMiB;
   const std::uint64_t programs = seen.other_processes.value_or(0);
   if (seen.used_by_others.count() >= kDriversOwn || programs > 0)

@@ -123,7 +123,7 @@ static void add_gpus(const Plan& plan, Page& page) {
     rows.push_back(std::move(row));
     first = end;
   }
-  const bool differ = !plan.request.card.mixed.empty();  // each is then compared with its own GPU
+  const bool differ = !plan.request.card.mixed.empty();  // compare each with its own GPU
   page.add("Memory of each GPU", Detail::kDocument, std::move(bars));
   std::vector<std::string> titles{"", "weights GiB", "KV cache GiB", "activations GiB", "runtime GiB", "total GiB"};
   if (differ) titles = {"", "weights", "KV cache", "activations", "runtime", "total GiB", "of"};
@@ -131,7 +131,7 @@ static void add_gpus(const Plan& plan, Page& page) {
            titled_table(titles, differ ? 0b1111110 : 0b111110, rows));
 }
 
-// If the user named no engine: the figures above are the minimum for any engine, and these are what each engine takes
+// If the user named no engine, the figures above are an estimate for the architecture. These are what each engine takes
 // on the GPU.
 static void add_engines(const Plan& plan, Page& page) {
   if (plan.engines.empty()) return;
@@ -172,8 +172,7 @@ void add_remedies(const Plan& plan, Page& page) {
     std::string left;
     if (remedy.headroom && *remedy.headroom >= 0) left = human_bytes(without_sign(*remedy.headroom)) + " free";
     if (remedy.gpus != plan.request.card.count && remedy.gpus > 1) left += fmt::format(" on {} GPUs", remedy.gpus);
-    constexpr std::uint64_t kNoticeable =
-        256 * kMiB;  // additional buffers, apart from what was moved there, differ by less
+    constexpr std::uint64_t kNoticeable = 256 * kMiB;  // other differences in additional buffers are smaller
     if (remedy.host > plan.host_total() + Bytes(kNoticeable))
       left += fmt::format(", {} in host memory", gib(remedy.host));
     if (!remedy.cost.empty()) left += (left.empty() ? "" : ", ") + in_words(remedy.cost);
@@ -195,7 +194,7 @@ void add_remedies(const Plan& plan, Page& page) {
 
 static void add_extras(const Plan& plan, Page& page) {
   Rows rows;
-  bool asked = false;  // an encoder cache always exists, so it is in the ledger and not in this section
+  bool asked = false;  // an encoder cache always exists, so it is only in the ledger
   for (const LedgerLine& line : plan.fullest().lines) {
     if (!is_extra(line.id) || line.bytes == Bytes(0)) continue;
     asked = asked || line.id != LineId::kEncoderCache;
@@ -285,7 +284,7 @@ static void add_mix(const Plan& plan, Page& page) {
          fmt::format("{} tokens stored once save {}", grouped(mix.shared_prefix.count()), gib(mix.shared_saving))});
   page.add(fmt::format("Mix of {}, {} ({})", plural(mix.sequences, "sequence"), plural(mix.tokens.count(), "token"),
                        copies > 1 ? fmt::format("each of {} copies", copies) : "all GPUs"),
-           // A mean says no more than the plan does.
+           // A mean says nothing that the plan does not say.
            plan.request.seq_lens.empty() && mix.shared_prefix == Tokens(0) ? Detail::kDocument : Detail::kScreen,
            titled_table({"", "KV GiB", "wasted", ""}, 0b0110, rows));
 }
@@ -295,7 +294,7 @@ static void add_contexts(const Plan& plan, Detail detail, Page& page) {
   const bool on_host = std::all_of(curve.bytes.begin(), curve.bytes.end(), [](Bytes b) { return b == Bytes(0); });
   if (curve.tokens.empty() || on_host) return;
   PageTable table{{{"tokens"}}, {{{"KV GiB"}}}};
-  // In long series every other value is shown.
+  // Of a long series, every second value is shown.
   const std::size_t keep = curve.tokens.size() > 8 ? 2 : 1;
   for (std::size_t i = 0; i < curve.tokens.size(); ++i) {
     if ((curve.tokens.size() - 1 - i) % keep != 0) continue;
@@ -326,7 +325,7 @@ static double in_gib(Bytes bytes) {
   return static_cast<double>(bytes.count()) / kGiB;
 }
 
-// KV on the fullest GPU by context: a curve for the plan's KV type and each other type in use with the engine.
+// KV on the fullest GPU by context: a curve for the plan's KV type, and one for each other type in use with the engine.
 static void add_curves(const Plan& plan, Page& page) {
   if (plan.curves.empty()) return;
   const std::uint64_t asked = plan.load.max_model_len.count();
@@ -388,14 +387,14 @@ static void add_calibration(const Plan& plan, Page& page) {
 
 static Page plan_page(const Plan& plan) {
   Page page = page_about(plan);
-  // Without an engine the plan does not promise that one starts.
+  // Without an engine, fitting does not mean that an engine starts.
   const bool is_floor = !plan.engines.empty();
   if (is_floor) {
     for (Headline& headline : page.headlines)
       if (headline.tone == Tone::kGood) headline = {Tone::kPlain, "no engine given", headline.says};
     page.headlines.push_back({Tone::kPlain, "", "an estimate for the architecture; engines are listed below"});
   }
-  // With --users the answer is the number of GPUs. The plan for the given GPUs comes after it.
+  // With --users the answer is the number of GPUs. The plan for the given GPUs follows it.
   for (const Note& note : plan.notes)
     if (note.code == "users") page.headlines.push_back({Tone::kStrong, "", in_words(note.message)});
   add_parts(plan, page);
@@ -403,7 +402,7 @@ static Page plan_page(const Plan& plan) {
   if (!is_floor) add_remedies(plan, page);
   add_gpus(plan, page);
   add_extras(plan, page);
-  // A plan that does not fit shows remedies; everything else is in explain.
+  // A plan that does not fit shows remedies. Everything else is in `explain`.
   const bool fits = plan.verdict.status != Verdict::kDoesNotFit;
   const Detail more = fits || !plan.card ? Detail::kComment : Detail::kDocument;
   add_cache(plan, is_floor ? Detail::kDocument : more, page);
@@ -415,7 +414,7 @@ static Page plan_page(const Plan& plan) {
   if (plan.measurement) add_measurement(plan, page);
   add_curves(plan, page);
   add_contexts_by_sequences(plan.contexts_by_sequences, page);
-  // With a GPU the question is whether the plan fits, so the layers are only in explain.
+  // With a GPU the question is whether the plan fits, so only `explain` shows the layers.
   const Detail beyond = plan.card ? Detail::kDocument : Detail::kScreen;
   add_contexts(plan, beyond, page);
   add_layers(plan, beyond, page);

@@ -10,8 +10,8 @@ static std::string mib_as_gib(std::uint64_t mib) {
   return fmt::format("{:.2f}", static_cast<double>(mib) / 1024);
 }
 
-// "data sheet; nvidia-smi; CUDA total ..." without the data sheet, which every row has for its bandwidth, and without
-// details.
+// "data sheet; nvidia-smi; CUDA total ..." without details and without the data sheet, which every row has for its
+// bandwidth.
 static std::string source_text(const Gpu& gpu) {
   std::string out;
   for (std::string_view part : split(gpu.source, ';')) {

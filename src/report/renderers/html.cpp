@@ -1,4 +1,4 @@
-// A page as one HTML file: no network, no script except for heat maps, light and dark, wide and narrow.
+// A page as one HTML file: no network, no script except for heat maps, light and dark, wide and narrow screens.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -227,7 +227,7 @@ std::string block_html(const Block& block) {
          "</section>\n";
 }
 
-// Consecutive charts are side by side if there is room.
+// Consecutive charts are side by side if there is space.
 std::string blocks_html(const std::vector<Block>& blocks) {
   std::string out;
   std::string charts;

@@ -71,7 +71,7 @@ std::string legend(const Chart& chart) {
   return out + "</ul>\n";
 }
 
-// A limit far above all curves would flatten them, so it is named below and not drawn.
+// A limit far above all curves would flatten them, so it is named below the chart and not drawn.
 bool draws_limit(const Chart& chart) {
   double high = 0;
   for (const ChartSeries& series : chart.series)

@@ -15,7 +15,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Mentions and references are found in the rendered text, where backslashes are gone; a comment separates them
+// GitHub finds mentions and references in the rendered text, where backslashes are gone. A comment separates them
 // reliably.
 constexpr std::string_view kParted = "<!-- -->";
 
@@ -58,7 +58,7 @@ std::string bold(const std::string& text) {
   return text.empty() ? "" : "**" + text + "**";
 }
 
-// Formulas: code has no markup, except that a bar ends a cell of a table.
+// Formulas are code, which has no markup, except that a bar ends a cell of a table.
 std::string code(std::string_view text) {
   if (text.empty()) return "";
   std::string fence = "`";
@@ -116,7 +116,7 @@ class Markdown {
     for (const Text& remark : block.remarks) say(paragraph(remark));
   }
 
-  // The block's title becomes the first column's title if that has none.
+  // If the first column has no title, it gets the block's title.
   void add(const Text& title, const PageTable& table) {
     const std::vector<std::size_t> kept = columns_with_text(table);
     if (kept.empty()) return;

@@ -25,7 +25,7 @@ std::string html_escape(std::string_view text);
 std::string html_chart(const Chart& chart);
 // The contents of its SVG, 520 wide and 300 high; empty for a chart without curves.
 std::string chart_picture(const Chart& chart);
-// A total without its own slices has those of the rows above it.
+// The slices of a row. A total without slices has those of the rows above it.
 std::vector<BarSlice> slices_of(const Bars& bars, std::size_t row);
 // style.css
 std::span<const std::string_view> style_lines();

@@ -55,7 +55,7 @@ class Picture {
                         anchor, html_escape(text));
   }
 
-  // A separate line; what is too long for the picture is cut.
+  // A separate line. Text that is too long for the picture is cut.
   void words(double x, const Text& text, std::string_view classes) {
     constexpr std::size_t kMost = 104;
     if (text.empty()) return;

@@ -25,14 +25,14 @@ std::string_view code_of(Section part) {
   return nth_word(part, "34 32 33 35");
 }
 
-// The text with spaces after it, or before it, up to the width.
+// The text, padded with spaces after or before it up to the width.
 std::string padded(std::string_view text, std::size_t width, bool to_the_right = false) {
   const std::string spaces(width - std::min(width, text_width(text)), ' ');
   return to_the_right ? spaces + std::string(text) : std::string(text) + spaces;
 }
 
-// Lines of at most `width` characters (all but the first of `later`), broken between words, or within a word that is
-// longer than a line.
+// The lines of a text, each with at most `width` characters; all but the first have `later`. A line ends between words,
+// or within a word that is longer than a line.
 std::vector<std::string> lines_of(std::string_view text, std::size_t first, std::size_t later) {
   std::vector<std::string> out{""};
   std::size_t used = 0;
@@ -82,7 +82,7 @@ std::vector<Text> titles_of(const PageTable& table) {
 
 class Terminal {
  public:
-  // Sentences across a very wide terminal would be hard to read.
+  // Sentences that span a very wide terminal would be hard to read.
   explicit Terminal(const ReportOptions& options)
       : color_(options.color),
         suggests_next_(options.suggests_next),
@@ -174,7 +174,7 @@ class Terminal {
     if (const auto* sentences = std::get_if<Sentences>(&block.body))
       for (const Text& text : *sentences) sentence(text.str(), Tone::kPlain, block.title.empty() ? 0 : kGap);
     if (const auto* table = std::get_if<PageTable>(&block.body)) add_table(*table, block.title.empty() ? 0 : kGap);
-    // The first remark on a heat map explains its figures, which marks have replaced here.
+    // The first remark on a heat map explains its figures, but here marks replace them.
     for (const Text& remark : block.remarks)
       if (!std::exchange(has_marks_, false)) sentence(remark.str(), Tone::kPlain, block.title.empty() ? 0 : kGap);
   }
@@ -276,7 +276,7 @@ class Terminal {
       }
       return;
     }
-    // Columns of words are narrowed and folded, the last one first.
+    // Columns of words are narrowed and folded, starting with the last one.
     constexpr std::size_t kLeast = 20;
     for (std::size_t k = kept.size(); k-- > 0 && total() > width_;) {
       std::size_t& wide = widths[kept[k]];
@@ -286,7 +286,7 @@ class Terminal {
     add_rows(table, kept, widths, indent);
   }
 
-  // A heat map that is too wide for its figures: a line for each row, a mark for each cell, letters for the titles.
+  // A heat map that is too wide for its figures: one line per row, one mark per cell, letters as titles.
   void add_marks(const PageTable& table, const std::vector<std::size_t>& kept, std::size_t names,
                  std::vector<std::size_t> widths) {
     constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
