@@ -23,7 +23,7 @@ void Figure::merge(const Figure& other) {
   low = std::min(low, other.low);
   high = std::max(high, other.high);
   const double all = static_cast<double>(n) + static_cast<double>(other.n);
-  // Added step by step, so that sums of large numbers cannot overflow; clamped, since rounding may leave the range.
+  // Added step by step, so that sums of large numbers cannot overflow. Clamped, because rounding may leave the range.
   mean = std::clamp(mean + (other.mean - mean) * (static_cast<double>(other.n) / all), low, high);
   n = checked_add(n, other.n, "the runs of a calibration");
 }

@@ -17,14 +17,14 @@ std::string one_line(std::string_view text, std::size_t max_length) {
       out += "...";
       break;
     }
-    // A Hub token that was given in place of something else is not printed.
+    // If a Hub token was given where something else belongs, it is not printed.
     if (const std::size_t token = next.code == 'h' ? token_bytes(text.substr(at)) : 0; token > 0) {
       out += kHiddenToken;
       at += token;
       continue;
     }
     // A CI runner treats "##[" anywhere, and "::" at the start of a line, as commands. Three colons never follow each
-    // other: if a line wraps between them, the next line must not begin with two.
+    // other: if a line wrapped between them, the next line would begin with two.
     if (next.code == '[' && out.ends_with("##")) out += ' ';
     if (next.code == ':' && (out == ":" || out.ends_with(" :") || out.ends_with("::"))) out += ' ';
     if (next.bytes == 0 || is_hidden(next.code))
@@ -36,7 +36,7 @@ std::string one_line(std::string_view text, std::size_t max_length) {
   return out;
 }
 
-constexpr std::size_t kLongestWhat = 800;  // so that the remedy still gets printed, whatever a message quotes
+constexpr std::size_t kLongestWhat = 800;  // leaves space for the remedy, whatever the message quotes
 
 Error::Error(Exit code, std::string_view what, std::string_view remedy, ErrorKind kind)
     : std::runtime_error(one_line(what, kLongestWhat) + (remedy.empty() ? "" : "; ") + std::string(remedy)),

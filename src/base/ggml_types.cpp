@@ -70,7 +70,7 @@ constexpr std::array kGgmlTypes{
     GgmlType{156, "iq3_ks", 256, 102, 2},
     GgmlType{157, "iq2_kl", 256, 86, 2},
     GgmlType{158, "iq1_kt", 256, 56, 4},
-    // The interleaved forms that are not laid out as their plain types.
+    // Interleaved forms with another layout than their plain types.
     GgmlType{219, "iq1_s_r4", 32, 6, 2, false, true},
     GgmlType{229, "iq1_m_r4", 32, 7, 2, false, true},
 };

@@ -13,8 +13,8 @@ namespace kvplan {
 
 namespace {
 
-// Drivers call a rtx-4060-laptop "NVIDIA GeForce RTX 4060 Laptop GPU": the name without one such word, or "" if none
-// is left to remove.
+// The name without one word such as "NVIDIA", or "" if there is none left to remove. Drivers call a rtx-4060-laptop
+// "NVIDIA GeForce RTX 4060 Laptop GPU".
 std::string_view without_maker(std::string_view name) {
   for (const std::string_view word : {"nvidia", "geforce", "amd", "radeon", "instinct", "intel", "apple", "tesla"})
     if (name.starts_with(word)) return name.substr(word.size());
@@ -22,7 +22,7 @@ std::string_view without_maker(std::string_view name) {
   return {};
 }
 
-// "40gb" of "a100-40gb"; "" if the name ends otherwise.
+// "40gb" for "a100-40gb"; "" if the name ends differently.
 std::string_view size_of(std::string_view name) {
   const std::string_view last = name.substr(name.rfind('-') + 1);
   const bool is_size = last.size() > 2 && last.ends_with("gb") &&
@@ -98,7 +98,7 @@ GpuCatalogue::GpuCatalogue(const std::vector<GpuRecord>& own) {
     rows_.push_back({card.vendor.empty() ? "own" : std::string_view(card.vendor), card.name, aliases,
                      card.memory / kMiB, card.usable / kMiB, card.reported, card.unified, card.bandwidth_gb_s,
                      card.source.empty() ? "own file" : std::string_view(card.source), 0, Peak{}});
-    // A file gives no compute capability, so a GPU with a built-in name gets that GPU's.
+    // A file gives no compute capability. A GPU with a built-in name gets that of the built-in GPU.
     const auto same = built_in.find(folded(card.name));
     if (same == built_in.end()) continue;
     rows_.back().capability = same->second->capability;
@@ -121,7 +121,7 @@ const GpuCatalogue& built_in_catalogue() {
   return all;
 }
 
-// A GPU's exact name means that GPU, even if it is also another GPU's alias.
+// A GPU's exact name means that GPU, even if it is another GPU's alias too.
 const Gpu* GpuCatalogue::find(std::string_view text) const {
   if (const auto exact = names_.find(text); exact != names_.end()) return exact->second;
   const std::string name = folded(text);

@@ -1,4 +1,4 @@
-// A library that is opened at run time, so that the program also runs if it is not installed.
+// A library that is opened at run time, so that the program also runs without it.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@ namespace kvplan {
 
 class Library {
  public:
-  // `stays`: it stays loaded once opened (drivers keep threads).
+  // `stays`: once opened it stays loaded, because drivers keep threads.
   explicit Library(const std::string& path, bool stays = false);
   ~Library();
   Library(const Library&) = delete;

@@ -1,5 +1,5 @@
-// What the program needs from the operating system, except for measuring, which only works on Linux. Implemented in
-// os_posix.cpp and os_windows.cpp. Paths are UTF-8. If a call fails, errno has the reason.
+// What the program needs from the operating system, except for measuring, which only works on Linux. os_posix.cpp and
+// os_windows.cpp implement it. Paths are UTF-8. If a call fails, errno has the reason.
 #pragma once
 
 #include <cstddef>
@@ -29,12 +29,12 @@ struct FileFacts {
 // Of an open file, or of what a path leads to.
 std::optional<FileFacts> facts_of(int file);
 std::optional<FileFacts> facts_of(const std::string& path);
-// Facts about the name itself, which may be a link; and the path in that link, "" if it is not a link.
+// Facts about the name itself, which may be a link. link_target: the path in that link, "" if it is not a link.
 std::optional<FileFacts> facts_of_name(const std::string& path);
 std::string link_target(const std::string& path);
-// Whether another user may have put it there: it is in a sticky folder that others can write to, like /tmp, and belongs
-// neither to this user nor to the folder's owner. Linux refuses to follow such links and to write to such files
-// (fs.protected_symlinks, _regular and _fifos), but a system may have that turned off.
+// Whether another user may have put the file there: it is in a sticky folder that others can write to, like /tmp, and
+// belongs neither to this user nor to the folder's owner. Linux refuses to follow such links and to write to such files
+// (fs.protected_symlinks, _regular and _fifos), but that can be turned off.
 bool is_planted(const std::string& path, const FileFacts& facts);
 // The open file that a path in /dev/fd or /proc/PID/fd means.
 struct OpenFile {
@@ -43,11 +43,11 @@ struct OpenFile {
 };
 std::optional<OpenFile> open_file(const std::string& path);
 
-// A file descriptor, or -1. The first three do not wait for the other end of a named pipe; reads and writes do so after
-// wait_in_calls().
+// A file descriptor, or -1. The first three do not wait for the other end of a named pipe. After wait_in_calls(), reads
+// and writes do.
 int open_to_read(const std::string& path);
 int open_in_place(const std::string& path);          // to write to an existing file; fails for a link
-int open_to_append(const std::string& path);         // the same, and follows links
+int open_to_append(const std::string& path);         // to append to an existing file; follows links
 int create(const std::string& path, unsigned mode);  // to write a new file; fails if anything is there, even a link
 void wait_in_calls(int file);
 std::int64_t read(int file, char* to, std::size_t size);               // 0 at the end, -1 if it fails
@@ -75,7 +75,7 @@ class File {
   int file_;
 };
 
-// Flushes to the disk, as far as the disk tells.
+// Flushes to the disk, as far as the disk reports that.
 bool sync(int file);
 void sync_folder(const std::string& path);
 bool set_mode(int file, unsigned mode);
@@ -85,12 +85,12 @@ bool may_write(const std::string& path);
 // Replaces whatever has the name `to`.
 bool rename(const std::string& from, const std::string& to);
 bool remove_file(const std::string& path);
-bool make_own_folder(const std::string& path);  // private: other users cannot look into it
+bool make_own_folder(const std::string& path);  // other users cannot look into it
 // Others that lock the folder wait until this is closed. -1 on a system without such locks.
 int lock_folder(const std::string& path);
 
-// Replaces this process by another program: the one beside this one where `self` is a path, else one of PATH. Returns
-// if there is none. `arguments` end with a null.
+// Replaces this process with another program: the one next to this one if `self` is a path, otherwise one found by
+// PATH. Returns if there is none. `arguments` end with a null.
 void become(const std::string& program, const std::string& self, char* const* arguments);
 
 bool is_terminal(int file);

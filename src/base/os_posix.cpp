@@ -38,7 +38,7 @@ static std::string folder_with(const std::string& path) {
 }
 
 void prepare_streams() {
-  // A closed pipe (`| head`) is the reader's choice and no error: the default action ends the process quietly.
+  // If the reader closes the pipe (`| head`), the default action quietly ends the process.
   std::signal(SIGPIPE, SIG_DFL);
 }
 
@@ -84,7 +84,7 @@ std::optional<OpenFile> open_file(const std::string& path) {
   const bool is_of_process = folder.starts_with("/proc/") && folder.ends_with("/fd");
   if (!is_of_process && folder != "/dev/fd") return std::nullopt;
   if (is_of_process && !folder.starts_with("/proc/" + std::to_string(getpid()) + "/")) return OpenFile{};
-  // Only streams that kvplan was started with count: its own files are closed on exec.
+  // Only streams that kvplan was started with count. Its own files are closed on exec.
   const int number = std::stoi(name);
   const int flags = fcntl(number, F_GETFD);
   return OpenFile{true, flags < 0 || (flags & FD_CLOEXEC) != 0 ? -1 : number};
@@ -95,7 +95,7 @@ int open_to_read(const std::string& path) {
 }
 
 int open_in_place(const std::string& path) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes becomes an error of the write
+  std::signal(SIGXFSZ, SIG_IGN);  // makes a limit on file sizes an error of the write
   return open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 }
 

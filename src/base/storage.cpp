@@ -79,7 +79,8 @@ static bool is_turboquant(Dtype type) {
          type == Dtype::kTurboquant3bit;
 }
 
-// FlashMLA's packed cell: scales are float32 per 128 latents (V3.2), or one byte per 64 padded to 8 (V4).
+// FlashMLA's packed cell. Its scales are a float32 per 128 latents (V3.2), or a byte per 64 latents, padded to 8 bytes
+// (V4).
 static std::uint64_t ds_mla_bytes(const Term& term) {
   const std::uint64_t width = term.shape.width;
   switch (term.part) {

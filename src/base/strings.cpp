@@ -97,8 +97,8 @@ std::from_chars_result parse_real(std::string_view text, double& value, std::cha
   return std::from_chars(text.data(), text.data() + text.size(), value, format);
 #else
   // libc++ 14 has no std::from_chars for doubles. std::strtod also reads hexadecimal and needs a terminated string, so
-  // it gets a copy of the characters that a decimal number may have. The program sets no locale: the decimal point is a
-  // point.
+  // it gets a copy of the characters that a decimal number may have. The program sets no locale, so the decimal
+  // separator is a point.
   const char* const letters = format == std::chars_format::fixed ? "-.0123456789" : "-+.eE0123456789";
   const std::string number(text.substr(0, text.find_first_not_of(letters)));
   char* end = nullptr;

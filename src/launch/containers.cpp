@@ -13,7 +13,7 @@ using std::string_view;
 
 constexpr int kDeepest = 64;
 
-// Options of docker run without a value; any other takes the next word unless it has "=".
+// Options of docker run without a value. Any other option takes the next word, unless it has "=".
 constexpr string_view kDockerSwitches =
     "--detach --interactive --tty --rm --privileged --init --read-only --publish-all --no-healthcheck "
     "--oom-kill-disable --sig-proxy --disable-content-trust --quiet --replace --tls-verify --help";
@@ -55,7 +55,7 @@ static std::vector<ShellWord> words_of(const json& value) {
   return out;
 }
 
-// Kubernetes' list of names and values, Compose's object or list of "NAME=value".
+// Kubernetes has a list of names and values, Compose an object or a list of "NAME=value".
 static Assignments environment_of(const json& value) {
   Assignments out;
   if (value.is_object())
@@ -69,7 +69,7 @@ static Assignments environment_of(const json& value) {
   return out;
 }
 
-// $(NAME) in a manifest is a variable of the container's environment.
+// In a manifest, $(NAME) is a variable of the container's environment.
 static void substitute(const Assignments& environment, ShellWord& word) {
   for (std::size_t at = word.text.find("$("); at != std::string::npos; at = word.text.find("$(", at + 1)) {
     const std::size_t end = word.text.find(')', at);

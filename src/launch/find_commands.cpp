@@ -18,7 +18,7 @@ constexpr std::size_t kMostText = std::size_t{1} << 20;
 constexpr std::size_t kMostCommands = 64;
 constexpr int kDeepestShell = 4;  // bash -c "bash -c ..."
 
-// Programs whose arguments may name an engine but that do not start it.
+// Programs whose arguments may name an engine, but which do not start it.
 constexpr string_view kOthers =
     "echo printf which whereis pip pip3 conda apt apt-get brew cd ls cp mv rm ln git cmake make pkill kill "
     "killall "
@@ -65,7 +65,7 @@ class Finder {
     }
   }
 
-  // `before`: the words in front of it, such as a container's image.
+  // `before`: the words in front of the command, such as a container's image.
   void words(const std::vector<ShellWord>& words, const Assignments& environment, int depth,
              const std::vector<ShellWord>& before = {}) {
     for (std::size_t at = 0; at < words.size(); ++at) {
@@ -86,7 +86,7 @@ class Finder {
           return shell(read_shell(words[next + 1].text), environment, depth + 1);
         }
       if (lower(name) == "start-process" && depth < kDeepestShell) return started(words, at, environment, depth);
-      // What these start is a separate text.
+      // The arguments of these programs are a separate text.
       if (has_word("ssh tmux screen su runuser eval", name) && depth < kDeepestShell)
         for (std::size_t next = at + 1; next < words.size(); ++next)
           if (words[next].text.find(' ') != std::string::npos)
@@ -249,7 +249,7 @@ void read_modelfile(string_view text, Finder& finder) {
   finder.words(words, {}, 0);
 }
 
-// SERVE_COMMAND="vllm serve ..." for a script that is not here.
+// SERVE_COMMAND="vllm serve ...", for a script that is not in the text.
 void read_quoted(string_view text, Finder& finder) {
   const ShellText read = read_shell(text);
   const auto each = [&](const Assignments& assigned) {
@@ -272,8 +272,9 @@ bool is_yaml(string_view text) {
   return false;
 }
 
-// "# vllm serve ..." at a root prompt is a comment to a shell, "> vllm serve ..." a redirection, and a `vllm serve ...`
-// of Markdown a substitution. A backtick behind a blank at the end of a line is PowerShell's backslash.
+// Removes marks that mislead a shell: "# vllm serve ..." at a root prompt is a comment, "> vllm serve ..." a
+// redirection, and a `vllm serve ...` of Markdown a substitution. A backtick after a blank at the end of a line is
+// PowerShell's continuation.
 std::string without_marks(string_view text) {
   std::string out;
   for (const string_view line : split(text, '\n')) {
@@ -288,7 +289,7 @@ std::string without_marks(string_view text) {
   return out;
 }
 
-// ["vllm", "serve", ...] of a program, and <string>vllm</string> of a property list.
+// Turns lists into words: ["vllm", "serve", ...] of a program, and <string>vllm</string> of a property list.
 std::string without_lists(string_view text) {
   std::string out;
   bool in_tag = false, goes_on = false;  // within a list
@@ -305,7 +306,7 @@ std::string without_lists(string_view text) {
   return out;
 }
 
-// A server's environment applies to the models that other commands of its engine name.
+// A server's environment applies to models that other commands of its engine name.
 void merge_servers(std::vector<LaunchCommand>& commands) {
   const auto is_server = [](const LaunchCommand& command) {
     const string_view server = command.engine->command.server;

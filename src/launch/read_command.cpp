@@ -19,7 +19,7 @@ using std::string_view;
 constexpr std::string_view kRepeatable = "--lora --override-tensor";
 constexpr std::string_view kSwitchWords = "on off auto true false 0 1 enabled disabled high medium low";
 
-// Which releases have an option; absent ends are open.
+// Which releases have an option. Absent ends are open.
 struct Availability {
   std::string_view lacked, first, last, dropped;
 };
@@ -36,7 +36,7 @@ std::optional<Availability> availability(const Engine& engine, string_view name)
   return std::nullopt;
 }
 
-// "32k" is 32,000 and "32K" is 32,768, as argparse's human_readable_int of vLLM and SGLang has it.
+// "32k" is 32,000 and "32K" is 32,768, as in argparse's human_readable_int in vLLM and SGLang.
 std::string plain_count(string_view text) {
   constexpr string_view kUnits = "kmgt";
   double value = 0;

@@ -35,17 +35,17 @@ struct ReadCommand {
   std::vector<Note> notes;
 };
 
-// `model`: replaces the command's model unless it is empty. Throws Error for an option that no release of the
-// engine has, a value that the text leaves open, and where no model is named.
+// `model` replaces the command's model unless it is empty. Throws Error for an option that no release of the engine
+// has, for a value that the text does not give, and if no model is named.
 ReadCommand read_command(LaunchCommand command, std::string_view model);
 
-// Options of the engine among kvplan's own: removes them from `words`, and returns what they mean. `own_option`: the
-// name of kvplan's option that a word belongs to, if it has one.
+// Takes the engine's options out of kvplan's own `words`, and returns what they mean. `own_option` gives the name of
+// kvplan's option that a word belongs to, if there is one.
 ReadCommand take_engine_options(const Engine& engine, std::vector<std::string>& words,
                                 const std::function<std::optional<std::string_view>(std::string_view)>& own_option);
 
-// The command as one line, with kvplan's options of `changes` put in or exchanged in the engine's own spelling, and
-// secrets hidden; "" if the engine has no option for one of them.
+// The command as one line, with kvplan's options in `changes` added or replaced in the engine's own spelling, and
+// secrets hidden. "" if the engine has no option for one of them.
 std::string edited_command(const ReadCommand& read, const std::vector<std::pair<std::string, std::string>>& changes);
 
 }  // namespace kvplan

@@ -88,7 +88,7 @@ class ShellReader {
     } else if (c == ';' || c == '|' || (c == '&' && peek(1) != '>') || c == ')' || (c == '(' && !is_array())) {
       end_word();
       end_command();
-      // The command after "[ ... ] &&" may not run.
+      // After "[ ... ] &&" the command may not run.
       in_condition_ = c == '&' && peek(1) == '&' && ended_test_;
       at_ += in_condition_ ? 2 : 1;
     } else if (c == '(') {
@@ -226,7 +226,7 @@ class ShellReader {
     return true;
   }
 
-  // $((2 * N)) of known numbers.
+  // $((2 * N)), if the numbers are known.
   bool arithmetic() {
     const auto end = rest().substr(0, kLongestReference).find("))");
     if (end == string_view::npos) return false;
@@ -343,8 +343,8 @@ class ShellReader {
     in_array_ = false;
   }
 
-  // "> file", "2>&1"; "<key>" is a placeholder that people leave in. What "<<EOF" writes may be the script that they
-  // run: it is read like the rest.
+  // "> file", "2>&1"; "<key>" is a placeholder that people leave in. The text after "<<EOF" may be the script that they
+  // run, so it is read like the rest.
   void redirection() {
     const string_view near = rest().substr(0, kLongestReference);
     const auto end = near.find_first_of("> \t\n", 1);
@@ -373,8 +373,8 @@ class ShellReader {
     command_.words.push_back(std::move(word));
   }
 
-  // Assignments before the first word are for that command; without a command, or exported, they apply to the rest of
-  // the text.
+  // Assignments before the first word apply to that command. If they have no command, or are exported, they apply to
+  // the rest of the text.
   void end_command() {
     end_word();
     skips_next_ = false;
@@ -418,7 +418,7 @@ class ShellReader {
       for (const ShellWord& each : command.words) unset.insert(unset.end(), each.unset.begin(), each.unset.end());
       for (auto& [name, value] : own) {
         const auto known = variables_.find(name);
-        // VALUE=$2 in a loop over a script's arguments leaves its default.
+        // VALUE=$2 in a loop over a script's arguments: the variable keeps its default.
         if (!unset.empty() && known != variables_.end() && known->second.size() == 1 &&
             known->second.front().unset.empty())
           continue;

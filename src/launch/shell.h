@@ -1,4 +1,4 @@
-// Simple commands in what people paste: shell lines, scripts, prompts, PowerShell. Nothing is run and no file is read.
+// Simple commands in what people paste: shell lines, scripts, prompts, PowerShell. Nothing is run, and no file is read.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@ namespace kvplan {
 
 struct ShellWord {
   std::string text;
-  std::vector<std::string> unset;  // variables that the text does not assign; `text` has them as they were written
+  std::vector<std::string> unset;  // variables that the text does not assign; `text` has them as written
 };
 
 using Assignments = std::vector<std::pair<std::string, std::string>>;
 
 struct ShellCommand {
   Assignments own;           // in front of it
-  std::size_t exported = 0;  // the number of the text's assignments that apply to it
+  std::size_t exported = 0;  // how many of the text's assignments apply to it
   std::vector<ShellWord> words;
 };
 
@@ -26,10 +26,10 @@ struct ShellText {
   std::vector<ShellCommand> commands;
 };
 
-// Comments, quotes, continuations, pipes and redirections are read as a shell reads them; `$NAME` has the value that
-// the text assigned, `$(...)` stays as it is. Two exceptions: a line that begins with an option continues the command
-// before it, and a backslash before a letter or a digit stays, as in a path of Windows. Throws Error beyond 10,000
-// words, or 1 MiB of values.
+// Comments, quotes, continuations, pipes and redirections are read as a shell reads them. `$NAME` has the value that
+// the text assigned, and `$(...)` stays as it is. Two things differ: a line that begins with an option continues the
+// command before it, and a backslash before a letter or a digit stays, as in a Windows path. Throws Error beyond 10,000
+// words or 1 MiB of values.
 ShellText read_shell(std::string_view text);
 
 }  // namespace kvplan
