@@ -51,7 +51,7 @@ static OptionRows declare_options(CLI::App& app) {
   return out;
 }
 
-// A file with the name of a command may follow options or other files.
+// A file may have the name of a command if it follows options or other files.
 static void declare_commands(CLI::App& app, string_view first) {
   app.require_subcommand(0, 1);
   for (const Command& command : commands())
@@ -120,7 +120,8 @@ static void refuse_options_of_others(const ParsedArguments& given) {
            "see kvplan " + (command.name == "plan" ? "" : std::string(command.name) + " ") + "--help");
 }
 
-// What CLI11 refuses: a last option without its value, or a flag with one. "--gpu=" would take the next argument.
+// CLI11 refuses a last option without its value, and a flag with one. This also refuses "--gpu=", which would take the
+// next argument.
 static void refuse_values(const std::vector<std::string>& arguments, bool is_refused) {
   for (const std::string& argument : arguments) {
     const auto equals = argument.find('=');

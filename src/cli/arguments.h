@@ -1,4 +1,4 @@
-// A command line as CLI11 parses it: a command, words, and options of the table with their values.
+// A command line as CLI11 parses it: a command, words, and the table's options with their values.
 #pragma once
 
 #include <optional>
@@ -41,17 +41,17 @@ ParsedArguments parse_arguments(std::vector<std::string> arguments);
 void mark_command(std::vector<std::string>& arguments);
 // Takes out the options that only the engine named by --engine has.
 ReadCommand take_options_of_engine(std::vector<std::string>& arguments);
-// Adds what was read from a command to the given options, which take precedence.
+// Adds what was read from a command to the given options. The given options take precedence.
 void add_settings(const ReadCommand& read, ParsedArguments& given);
 
-// The commands of a text, or of the words after "--"; empty if those are not an engine's command.
+// The commands in a text, or in the words after "--". Empty if those words are not an engine's command.
 std::vector<LaunchCommand> pasted_commands(const std::string& file, const std::vector<std::string>& words);
 
-// The command at the start of a log, as a script prints it with set -x or a terminal shows it; nothing if there are
-// none or several.
+// The command at the start of a log, as a script prints it with set -x or a terminal shows it. Nothing if there is
+// none, or more than one.
 std::optional<LaunchCommand> command_of_log(std::string_view head);
 
-// If the engine refuses an option of the command: the same call without it. The plan still says that it does not start.
+// If the engine refuses an option of the command, the same call without it. The plan still says that it does not start.
 std::optional<Invocation> without_refused(const Invocation& call, const Error& error);
 
 // The launch command of each remedy, with what it changes.

@@ -17,7 +17,7 @@
 
 namespace kvplan {
 
-// No engine writes longer lines, but a disk image may have an endless one.
+// Engines write shorter lines, but a disk image may have an endless one.
 constexpr std::uint64_t kLongestLine = 64 * kMiB;
 
 // Whether a file without a known line may be a log: it is text, and not a document such as a config.json.

@@ -1,4 +1,4 @@
-// Which option belongs to which command and engine, and the values it chooses from.
+// Which commands and engines have an option, and which values it can have.
 #include <algorithm>
 
 #include "cli/shell.h"

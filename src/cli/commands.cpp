@@ -1,4 +1,4 @@
-// What each command does. One table feeds the help, look-up and dispatch.
+// What each command does. Help, look-up and dispatch use one table.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -44,7 +44,7 @@ static Plan plan_of(const ModelSpec& model, const Request& request) {
   return with_source(model.source, [&] { return make_plan(model, request); });
 }
 
-// Printed to standard error, because a command line (--format args) must be all of standard output.
+// Printed to standard error: with --format args, standard output must be a command line and nothing else.
 static void warn(const ModelSpec& model, const std::string& warning) {
   if (!warning.empty())
     std::fprintf(stderr, "kvplan: %s: %s\n", one_line(model.source).c_str(), one_line(warning, 2000).c_str());
@@ -59,7 +59,7 @@ static int answer(const Invocation& call, const Reply& reply, std::string_view q
   return static_cast<int>(exit);
 }
 
-// If nothing could be planned there is no report (except as JSON). The errors are printed instead, one per line.
+// If nothing could be planned there is no report (except as JSON). Instead the errors are printed, one per line.
 static int emit_answered(const Invocation& call, const Answered& answered) {
   if (answered.any || call.format == "json")
     emit(call, answered.text);
@@ -68,7 +68,7 @@ static int emit_answered(const Invocation& call, const Answered& answered) {
   return answered.exit;
 }
 
-// If no GPU is named and this machine has one, prints whether the model would fit here. The answer and the exit code do
+// If no GPU is named and this machine has one, says whether the model would fit here. The answer and the exit code do
 // not depend on it. A GPU whose memory is unknown is skipped.
 static std::optional<Block> of_this_machine(const ModelAndRequest& asked) {
   constexpr std::chrono::milliseconds kLongest{200};
@@ -217,7 +217,7 @@ static PlanDigest digest_of(const std::string& source, const Invocation& call) {
   return parse_plan(reply_of(plan_of(asked.model, asked.request)).json(), source);
 }
 
-// "measure card": only the GPU. A model with that name needs "./" in front.
+// "measure card" measures only the GPU. A model with that name needs "./" in front.
 static bool asks_card(const Invocation& call) {
   return call.models.size() == 1 && call.models[0] == "card" && !call.measuring.watch && !call.measuring.pid;
 }
@@ -330,7 +330,7 @@ static int run_engines(const Invocation& call) {
   return answer(call, reply_of(std::span<const EngineRow>(rows)), "engines");
 }
 
-// GPUs with `text` in one of their names; else the one GPU that `text` identifies.
+// GPUs that have `text` in one of their names, or else the GPU that `text` identifies.
 static std::vector<Gpu> cards_called(const GpuCatalogue& known, const std::string& text) {
   std::vector<Gpu> out;
   for (const std::span<const Gpu> cards : {known.cards(), gpu_slices()})
@@ -403,7 +403,7 @@ static int run_man(const Invocation& call) {
 }
 
 constexpr std::string_view kTables = "--format --json --output";
-// Options for measuring, which only `plan` and `measure` take (and --fail-over, which only `diff` takes).
+// Options for measuring, which only `plan` and `measure` take, and --fail-over, which only `diff` takes.
 constexpr std::string_view kUnmeasured =
     "--fail-over --measure --measure-max --device --tolerance --save-calibration --watch --pid --keep --share --rules "
     "--task --all --said";

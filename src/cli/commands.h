@@ -23,12 +23,12 @@ int run_card(const Invocation& call, const ReportOptions& options);
 // Checks, before a long measurement, that its result can be written.
 void check_writable(const std::string& path);
 
-// Puts the calibration that the options name (or the user's folder has) into the request, and refuses options that
+// Puts the calibration that the options name, or the one in the user's folder, into the request. Refuses options that
 // contradict each other.
 void prepare_measuring(Invocation& call);
 
-// Merges a run into a file, atomically; two runs at a time wait for each other. "default" is the file that later plans
-// find by themselves.
+// Merges a run into a file, atomically. If two runs do it at the same time, one waits. "default" is the file that later
+// plans find by themselves.
 void save_calibration(const std::string& path, const CalibrationRecord& record);
 
 std::string today();  // "2026-11-21", UTC
@@ -36,18 +36,18 @@ std::string today();  // "2026-11-21", UTC
 // Watches the start that --watch or --pid names, and reports; returns the exit code.
 int run_watch(const Invocation& call, const ModelAndRequest& asked, const ReportOptions& options);
 
-// `call.models` is LOG, or MODEL and LOG. Without MODEL a Hub id that the log names is looked up in the caches. Writes
-// the calibration if one was requested.
+// `call.models` is LOG, or MODEL and LOG. Without MODEL, the caches are searched for a Hub id that the log names.
+// Writes the calibration if one was requested.
 LogCheck checked_log(const Invocation& call);
 
 // Where reports go.
 
 // "" and "-" are standard output. Throws Error, also for a file that this run has read.
 void write_report(const std::string& path, std::string_view text);
-// The same, but a file that was read is allowed, for files that are read, changed and written again.
+// As write_report, but allows a file that this run has read: for files that are read, changed and written again.
 void write_output(const std::string& path, std::string_view text);
 
-// The folder that a path lies in; "." if it has none.
+// The folder that a path is in; "." if it names none.
 std::string folder_of(const std::string& path);
 
 // Answers over several engines, GPUs and weight types.
@@ -91,8 +91,8 @@ Answered answer_compared(const Invocation& call, const std::string& source, cons
 // `fit` for one model, for each engine and GPU.
 Answered answer_fits(const Invocation& call, const std::string& source, const ReportOptions& options);
 
-// The command that plans one row of a table, a grid or an answer again: the typed one, with lists, searches and `auto`
-// replaced by the row's engine, GPU, types, layout, length and sequences.
+// The command that plans one row of a table, a grid or an answer again. It is the typed command with lists, searches
+// and `auto` replaced by the row's engine, GPU, types, layout, length and sequences.
 OptionValues replay(const Invocation& call, const std::string& source, const Request& planned);
 
 }  // namespace kvplan

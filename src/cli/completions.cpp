@@ -10,7 +10,7 @@ namespace kvplan {
 
 using std::string_view;
 
-// Every command but `plan`, which needs no name.
+// Every command except `plan`, which needs no name.
 static std::span<const Command> named_commands() {
   return commands().subspan(1);
 }

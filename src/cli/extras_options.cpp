@@ -58,7 +58,7 @@ void apply_lora_targets(Invocation& call, string_view value, string_view name) {
   if (targets.empty()) fail(std::string(name) + ": an empty list", "name modules, for example q_proj,v_proj");
 }
 
-// "image=2,video=0", or vLLM's JSON object; a bare number is for images.
+// "image=2,video=0", or vLLM's JSON object. A number without a name is for images.
 void apply_overrides(Invocation& call, std::string_view value, std::string_view name) {
   try {
     Fields::parse(value);
@@ -89,7 +89,7 @@ void apply_mm_limits(Invocation& call, string_view value, string_view name) {
   if (limits.empty() && value != "{}") fail(std::string(name) + ": an empty list", "write image=2,video=0");
 }
 
-// A command may name a model on another machine, so the error explains how to name a local one.
+// A pasted command may name a model on another machine, so the error says how to name a local one.
 static ModelSpec load_named(const std::string& argument, const Invocation& call) {
   try {
     return load_model(argument, call.source);
@@ -102,8 +102,8 @@ static ModelSpec load_named(const std::string& argument, const Invocation& call)
   }
 }
 
-// A tag of ollama's library or a repository of GGUF files means a file that is not here. It is planned in the type that
-// ends its name, or in the usual type.
+// A tag of ollama's library, or a repository of GGUF files, means a file that is not here. It is planned in the type at
+// the end of its name, or in the usual type.
 static void use_type_of_tag(const std::string& argument, const Invocation& call, ModelAndRequest& asked) {
   const CatalogueName known = find_published(argument);
   if ((!known.is_tag && !known.is_gguf) || asked.model.is_gguf || asked.request.weights || !call.weights.empty())
@@ -122,7 +122,7 @@ ModelAndRequest load_model_and_request(const std::string& argument, const Invoca
   ModelAndRequest out{load_named(argument, call), call.request};
   if (!call.engine_given) {
     std::string_view implied = implied_engine(argument);
-    // Only engines for GGUF files distribute layers unevenly, which different GPUs need.
+    // Different GPUs need an uneven distribution of layers, which only engines for GGUF files have.
     if (implied.empty() && (out.model.is_gguf || !call.request.card.mixed.empty())) implied = implied_engine(".gguf");
     if (!implied.empty()) find_engine(implied, out.request);
   }
@@ -136,7 +136,7 @@ ModelAndRequest load_model_and_request(const std::string& argument, const Invoca
         std::make_shared<const ModelSpec>(load_draft(call.draft, call.source, extras.draft_method, out.model));
   for (const std::string& path : call.loras) extras.adapters.push_back(load_adapter(path, call.source));
   if (!call.mmproj.empty()) extras.projector = load_projector(call.mmproj, call.source);
-  // If engines, GPUs or types are listed, each has its own longest context.
+  // If engines, GPUs or types are listed, each one has its own longest context.
   out.request.longest = call.longest_context;
   if (call.longest_context && call.engines.empty() && call.gpus.empty() && call.weights.empty())
     out.request = with_source(out.model.source, [&] {
@@ -187,7 +187,7 @@ void set_kv_types(Invocation& call, std::string_view list, std::string_view opti
   call.request.cache_type_k = call.request.cache_type_v = std::nullopt;
 }
 
-// Removes "2x" from "2x4090" and returns 2; else returns 1.
+// Removes "2x" from "2x4090" and returns 2. Returns 1 if there is no number.
 static std::uint64_t take_count(string_view& text) {
   const std::size_t digits = text.find_first_not_of("0123456789");
   if (digits == 0 || digits == string_view::npos || digits > 4) return 0;

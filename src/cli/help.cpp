@@ -1,4 +1,4 @@
-// Help in 80 columns: the usual options first, then those of a command, of an engine, and all of them.
+// Help in 80 columns: the usual options first, then a command's, an engine's, or all of them.
 #include <algorithm>
 
 #include "cli/shell.h"
@@ -24,12 +24,12 @@ static std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
-// Lists give tables. Only `plan` prints them, and `fit` for engines and GPUs.
+// A list gives a table. Only `plan` prints tables, and `fit` for engines and GPUs.
 static bool takes_lists(const Command& command, string_view option) {
   return command.name == "plan" || (command.name == "fit" && option != "--weights");
 }
 
-// "--max-model-len, --context, --context-length N"; the short form has the first name and the shortest other one.
+// "--max-model-len, --context, --context-length N". The short form has the first name and the shortest other one.
 static std::string usage_of(const Option& option, const Command& command, bool is_short) {
   std::vector<string_view> names = split(option.names);
   if (is_short) {
@@ -48,7 +48,7 @@ static std::string help_of(const Option& option, const Command& command) {
   return out + ": " + join(forms_of(command));
 }
 
-// `text` from `column` on. What exceeds the line continues on the next lines, at the same column.
+// `text` from `column` on. Text that exceeds the line continues on the next lines, at the same column.
 static std::string folded_at(std::size_t column, string_view text) {
   std::string out;
   while (column + text.size() > kWidth) {

@@ -15,7 +15,7 @@ static int run_command(std::string_view name, const kvplan::Invocation& call) {
   return static_cast<int>(kvplan::Exit::kBadInput);
 }
 
-// The Python package has this command with more options. It returns the engine's figures to the program with --said.
+// The Python package has this command with more options. It passes the engine's figures back with --said.
 static bool is_for_python(int argc, char** argv) {
   if (argc < 2 || argv[1] != std::string_view("verify")) return false;
   const auto is_ours = [](std::string_view word) {

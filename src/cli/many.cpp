@@ -34,8 +34,8 @@ struct Choice {
   Request request;
 };
 
-// Calls `ask` for each engine and GPU. An error that is the same for every GPU and takes long to find is looked for
-// once.
+// Calls `ask` for each engine and GPU. An error that takes long to find and is the same for every GPU is looked for
+// only once.
 void ask_each(const Invocation& call, const Request& asked, const std::function<void(Choice&)>& ask,
               const std::function<void(const Choice&, Error&)>& failed) {
   for (const std::string& engine : or_as_asked(call.engines)) {
@@ -148,7 +148,7 @@ Answered answer_models(const Invocation& call, const std::vector<std::string>& s
     const std::string variant = engine + (engine.empty() || type.empty() ? "" : ", ") + type;
     entry.source = source;
     entry.engine = engine;
-    // Several engines with one model need no label, because the plans name them.
+    // With one model, several engines need no label: the plans name them.
     if (sources.size() > 1 || call.weights.size() > 1) entry.variant = variant;
     try {
       if (!is_list) load(source);
@@ -213,7 +213,7 @@ Answered answer_pasted(const Invocation& call, const ReportOptions& options) {
   return out;
 }
 
-// Several engines or GPUs are one table, in which each answer's name and changes begin with what differs.
+// Several engines or GPUs give one table. Each answer's name and changes begin with what differs.
 Answered answer_compared(const Invocation& call, const std::string& source, const ReportOptions& options) {
   const ModelAndRequest asked = load_model_and_request(source, call);
   const std::vector<std::string> stored = stored_models();
@@ -323,7 +323,7 @@ static void add_layout(const Parallel& parallel, OptionValues& out) {
   if (parallel.dp_attention) out.emplace_back("--enable-dp-attention", "");
 }
 
-// llama.cpp's placement, which -ngl auto may have searched for. --cpu-moe stays as typed.
+// llama.cpp's placement, which -ngl auto may have found. --cpu-moe stays as typed.
 static void add_placement(const Request& planned, const LlamaCppOptions& asked, OptionValues& out) {
   const LlamaCppOptions& placed = planned.llama_cpp;
   if (placed.placement == Placement::kFit) out.emplace_back("--n-gpu-layers", "auto");
@@ -343,7 +343,7 @@ OptionValues replay(const Invocation& call, const std::string& source, const Req
   const Request& asked = call.request;
   for (const auto& [option, value] : call.typed)
     if (!has_word(kOwn, option) && !has_word(kLeftOut, option)) out.emplace_back(option, value);
-  if (planned.memory_utilization && !asked.memory_utilization)  // the smallest that will do
+  if (planned.memory_utilization && !asked.memory_utilization)  // the smallest fraction that is enough
     out.emplace_back("--gpu-memory-utilization", shares_text({*planned.memory_utilization}));
   if (planned.max_model_len)
     out.emplace_back("--max-model-len", std::to_string(planned.max_model_len->count()));

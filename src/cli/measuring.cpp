@@ -79,7 +79,7 @@ int run_measure(const Invocation& call, const ModelAndRequest& asked, const Repo
       plan.measurement->rehearsal = rehearse(model, plan, *device, how);
   });
   const Measurement& seen = *plan.measurement;
-  // A run that disagrees, or during which other programs changed memory, tells nothing about the GPU.
+  // If the run disagrees, or other programs changed memory, it says nothing about the GPU.
   if (!call.measuring.save.empty() && seen.status == MeasureStatus::kAgrees && seen.others_moved == 0)
     save_calibration(call.measuring.save, calibration_of(seen, today()));
   else if (!call.measuring.save.empty())

@@ -1,4 +1,4 @@
-// The table of options, which help, completions, the man page and the parser read.
+// The table of options, used by the help, completions, the man page and the parser.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -29,7 +29,7 @@ using W = Workload;
 template <class Owner, class Member>
 Owner owner_of(Member Owner::*);
 
-// The member of the part of the call to which it belongs.
+// The member, in the part of the call that it belongs to.
 template <auto member>
 static auto& member_of(Invocation& call) {
   Request& request = call.request;
@@ -39,7 +39,7 @@ static auto& member_of(Invocation& call) {
   return std::get<decltype(owner_of(member))&>(parts).*member;
 }
 
-// What most options do: set<parse_count, &R::num_seqs> sets a member to the value that is read from the text.
+// What most options do: set<parse_count, &R::num_seqs> parses the text and sets a member to the result.
 template <auto read, auto member>
 static void set(Invocation& call, string_view value, string_view name) {
   member_of<member>(call) = read(value, name);
@@ -177,7 +177,7 @@ constexpr Option kOptions[]{
     {"--max-num-seqs", "N", kLoad,
      "the scheduler's limit; affects CUDA graphs and logits, not the KV cache (--num-seqs)",
      set<parse_count, &R::max_num_seqs>},
-    // Must come before --flash-attn, llama.cpp's own option for this, which then takes precedence.
+    // Must come before llama.cpp's own option --flash-attn, which then takes precedence.
     {"--attention", "naive|flash", kLoad, "attention kernel, to estimate activations", set_attention},
     {"--max-num-batched-tokens --chunked-prefill-size", "N", kLoad, "tokens per prefill chunk",
      set<parse_tokens, &R::max_num_batched_tokens>},

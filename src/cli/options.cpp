@@ -21,7 +21,7 @@
 
 namespace kvplan {
 
-// Lists give tables, which only these commands print.
+// A list gives a table, which only these commands print.
 static void check_lists(const Invocation& call) {
   const bool plans = call.command == "plan";
   const bool compares = call.command == "compare";
@@ -112,9 +112,9 @@ static void check_layout(const Invocation& call, const std::function<bool(std::s
         "raise --gpu-count, or lower -tp, -pp or -dp");
 }
 
-// Throws Error that names both options and the remedy. `given` says whether an option (by its first name) was on the
-// command line. Only combinations that no model and no GPU could satisfy are refused. A request that does not fit gets
-// a plan.
+// Throws an Error that names both options and the remedy. `given` says whether an option, by its first name, was on the
+// command line. Only combinations that are impossible for every model and GPU are refused. A request that does not fit
+// gets a plan.
 static void check_contradictions(const Invocation& call, const std::function<bool(std::string_view)>& given) {
   check_inputs(call);
   check_lists(call);
@@ -158,7 +158,7 @@ static void use_implied_engine(Invocation& call) {
   if (!implied.empty() && is_same) find_engine(implied, call.request);
 }
 
-// Options apply in the order of the table, whatever their order on the command line.
+// Options apply in the order of the table, not of the command line.
 static void apply(const ParsedArguments& given, Invocation& call) {
   for (const Option& option : options())
     for (const GivenOption& each : given.options)
@@ -214,7 +214,7 @@ static void note_seqs_cap(const ParsedArguments& given, Invocation& call) {
           {{"cap", call.request.max_num_seqs.value_or(1)}}});
 }
 
-// --split-mode none: of several GPUs llama.cpp uses the one that --main-gpu names.
+// --split-mode none: llama.cpp uses only the GPU that --main-gpu names.
 static void use_one_gpu(Invocation& call) {
   Request& request = call.request;
   CardRequest& card = request.card;
@@ -262,7 +262,7 @@ static void prepare(const ParsedArguments& given, Invocation& call) {
   check_contradictions(call, [&](string_view name) { return is_given(given, name); });
 }
 
-// Tensors that a pattern places where no option of kvplan can place them. Then there is no verdict.
+// Removes patterns that place tensors if no option of kvplan can do that. Then there is no verdict.
 static void leave_patterns_out(ReadCommand& read) {
   const Option* option = find_option("--override-tensor");
   std::erase_if(read.settings.settings, [&](const CommandSetting& each) {
@@ -281,7 +281,7 @@ static void leave_patterns_out(ReadCommand& read) {
   });
 }
 
-// The call that is equivalent to an engine's command.
+// The call that means the same as an engine's command.
 static Invocation call_of(const LaunchCommand& command, const ParsedArguments& typed, const Invocation& base,
                           std::string_view left_out = "") {
   Invocation call = base;
@@ -310,7 +310,7 @@ static std::string value_of(const ParsedArguments& given, string_view option) {
   return "";
 }
 
-// Commands of engines: two for diff, with "--" between them.
+// Engines' commands: for diff there are two, with "--" between them.
 static std::vector<LaunchCommand> commands_of(const ParsedArguments& given, const Invocation& call) {
   if (is_given(given, "--watch")) return {};
   std::vector<LaunchCommand> out;

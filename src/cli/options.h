@@ -1,4 +1,4 @@
-// The command line: one table of options feeds parsing, help and completion.
+// The command line. Parsing, help and completion use one table of options.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,7 @@ struct Invocation {
   OptionValues typed;  // the options that were given, by their first names
   bool engine_given = false;
   bool longest_context = false;       // --max-model-len is auto
-  std::vector<std::string> engines;   // if --engine names several: each as "vllm@0.20"
+  std::vector<std::string> engines;   // set if --engine names several, each as "vllm@0.20"
   std::vector<const Gpu*> gpus;       // if --gpu names several
   std::vector<std::string> weights;   // if --weights names several
   std::vector<std::string> kv_types;  // if --kv-cache-dtype names several
@@ -86,10 +86,10 @@ struct Invocation {
   bool ignores_machine = false;                                  // --gpu none
   std::string command_file;                                      // --command; "-" is standard input
   std::string model_source;                                      // --model-source
-  std::shared_ptr<const ReadCommand> pasted;                     // the engine's command that this call was read from
-  std::vector<Invocation> pasted_calls;                          // if there are several commands: a call for each
+  std::shared_ptr<const ReadCommand> pasted;                     // the engine's command that this call comes from
+  std::vector<Invocation> pasted_calls;                          // set if there are several commands: a call for each
   std::function<Invocation(std::string_view option)> without;    // the same command without that option of kvplan
-  std::function<Invocation(const LaunchCommand&)> with_command;  // check-log: the same call for the log's own command
+  std::function<Invocation(const LaunchCommand&)> with_command;  // check-log: the same call, for the log's own command
   std::optional<Error> pasted_error;                             // the error of a command that could not be read
   Color color = Color::kAuto;
 };

@@ -52,7 +52,7 @@ Destination find_destination(const std::string& path) {
   }
 }
 
-// An open file keeps its contents: the text is written at its current position, or at the end of another process's
+// An open file keeps its contents. The text is written at its current position, or at the end of another process's
 // file.
 void write_to_open(const Destination& place, const std::string& path, std::string_view text) {
   const os::OpenFile& file = *place.open;
@@ -68,7 +68,7 @@ void write_to_open(const Destination& place, const std::string& path, std::strin
   if (!there.close()) cannot_write(path);
 }
 
-// Devices, pipes and files that cannot be replaced are written in place.
+// Writes devices, pipes and files that cannot be replaced in place.
 void write_in_place(const Destination& place, const std::string& path, std::string_view text) {
   // Does not wait for a pipe's reader. It fails if there is none.
   os::File there(os::open_in_place(place.path));
@@ -84,8 +84,8 @@ void write_in_place(const Destination& place, const std::string& path, std::stri
   if (!done || !there.close()) cannot_write(path);
 }
 
-// Creates a new file beside `place` and sets `part` to its name, which is random: a run that was killed leaves its file
-// behind.
+// Creates a new file next to `place` and sets `part` to its name. The name is random, because a killed run leaves its
+// file behind.
 int open_part(const Destination& place, std::string& part) {
   int fd = -1;
   for (int tries = 0; fd < 0 && tries < 4; ++tries) {
@@ -96,8 +96,8 @@ int open_part(const Destination& place, std::string& part) {
   return fd;
 }
 
-// Writes a new file with the owner and the mode of the old one, and gives it its name. Returns whether it could; if
-// not, the old one is as it was.
+// Writes a new file with the owner and the mode of the old one, and gives it the old one's name. Returns whether that
+// worked. If not, the old file is unchanged.
 bool replace(const Destination& place, const std::string& path, std::string_view text) {
   std::string part;
   os::File file(open_part(place, part));
@@ -148,7 +148,7 @@ void write_output(const std::string& path, std::string_view text) {
   const Destination place = find_destination(path);
   if (place.open) return write_to_open(place, path, text);
   if (place.there && place.there->kind != os::FileKind::kRegular) return write_in_place(place, path, text);
-  // Replacing a file does not need permission to write it, but a read-only file is meant to stay.
+  // Replacing a file needs no permission to write it, but a read-only file is meant to stay.
   if (place.there && ((place.there->mode & 0222U) == 0 || !os::may_write(place.path))) {
     errno = EACCES;
     cannot_write(path);

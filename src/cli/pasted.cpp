@@ -50,9 +50,9 @@ ReadCommand take_options_of_engine(std::vector<std::string>& arguments) {
   const Engine* engine = unless_misfit([&] { return &find_engine(name, scratch); });
   if (engine == nullptr || engine->command.options == nullptr) return {};
   std::vector<std::string> own(arguments.begin(), dashes);
-  // An option that kvplan only has for other engines belongs to this engine. So does --task, except for `pick`.
+  // An option that kvplan has only for other engines belongs to this engine. So does --task, except for `pick`.
   const bool picks = std::find(arguments.begin(), dashes, "pick") != dashes;
-  // If the engine has "-cb", it is not -c with a value.
+  // If the engine has an option "-cb", the word is not -c with a value.
   const auto own_option = [&](std::string_view word) -> std::optional<std::string_view> {
     const Option* option = find_option(word.substr(0, word.find('=')));
     if (has_word("--help -h --version -V", word)) return word;
