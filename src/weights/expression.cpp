@@ -1,5 +1,5 @@
-// Thompson's construction: all states at one position of the text, then all states at the next one. No state is entered
-// twice at a position, so there is no exponential backtracking.
+// Thompson's construction: all states at one position of the text, then all states at the next. Each state is entered
+// at most once per position, so there is no exponential backtracking.
 #include "weights/expression.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ static bool is_word(char c) {
   return is_letter_or_digit(c) || c == '_';
 }
 
-// The characters that \d and the like stand for; nothing for another letter.
+// The characters that \d and similar classes stand for. Nothing for another letter.
 static std::optional<std::bitset<256>> class_of(char letter) {
   constexpr std::string_view kDigits = "0123456789", kSpace = " \t\n\f\r";
   std::bitset<256> out;
@@ -29,7 +29,7 @@ static std::optional<std::bitset<256>> class_of(char letter) {
   return letter < 'a' ? ~out : out;
 }
 
-// Whether an escape means the character itself; escaped letters and digits have a meaning, or may get one.
+// Whether an escape means the character itself. Escaped letters and digits have a meaning, or may get one.
 static bool is_literal_escape(char c) {
   return !is_letter_or_digit(c);
 }
@@ -109,9 +109,9 @@ class Expression::Reader {
   bool read_repetition(int begin) {
     if (!is_at("*+?")) return true;
     const char how = take_one();
-    take("?");                          // whether it is lazy does not change whether there is a match
+    take("?");                          // a lazy "*?" matches the same texts as "*"
     if (is_at("*+?")) return false;     // Python has no "a**", and its "a*+" is not supported
-    const int length = size() - begin;  // of what is repeated
+    const int length = size() - begin;  // length of what is repeated
     if (how == '+') {
       add(leading(Kind::kSplit, -length));
     } else if (how == '?') {
@@ -181,7 +181,7 @@ class Expression::Reader {
 };
 
 std::optional<Expression> Expression::read(std::string_view text) {
-  // A character of several bytes would count as several for "." and "+"; no module's name has one.
+  // A character of several bytes would count as several for "." and "+". No module's name has one.
   const bool is_ascii = std::all_of(text.begin(), text.end(), [](char c) { return (c & 0x80) == 0; });
   std::optional<Expression> out(std::in_place);
   if (text.size() > kMaxLength || !is_ascii || !Reader(text, *out).read()) return std::nullopt;
@@ -197,8 +197,8 @@ bool Expression::takes(const State& state, char c) const {
 }
 
 bool Expression::matches_start(std::string_view text, std::uint64_t& steps) const {
-  // The states at a position of the text and at the next one, and the position, counted from 1, at which each state was
-  // last entered.
+  // The states at a position of the text and at the next one, and for each state the last position at which it was
+  // entered, counted from 1.
   struct Place {
     std::array<std::uint16_t, kMaxStates> states;
     std::array<std::uint32_t, kMaxStates> entered;

@@ -48,7 +48,7 @@ bool one_of(std::string_view word, std::initializer_list<std::string_view> words
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// The type used instead if the blocks do not divide a row.
+// The type that is used instead if the blocks do not divide a row.
 std::string_view fallback(std::string_view type) {
   if (type.starts_with("iq1") || type.starts_with("iq2") || type.starts_with("iq3") || type == "iq4_xs")
     return "iq4_nl";
@@ -157,7 +157,7 @@ std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, co
     const bool wider = f == "iq2_s" || f == "iq2_m";
     if (is_value) return gqa_ >= 4 || num_experts_ >= 4 ? "q4_k" : wider ? "iq3_s" : "q2_k";
     if (eight && category == Category::kKey) return "q4_k";
-    // llama.cpp counts tensors here, not layers: with shared experts it reaches the limit earlier.
+    // llama.cpp counts tensors here, not layers, so with shared experts it reaches the limit earlier.
     const std::uint64_t before = layer < downs_before_.size() ? downs_before_[layer] : layer;
     if (category == Category::kDown && before + (group.component == Component::kSharedExperts ? 1 : 0) < n / 8)
       return wider ? "iq3_s" : "q2_k";
@@ -244,7 +244,7 @@ std::string_view GgufMixture::type_of(Category category, std::uint64_t layer, co
 
 Bytes GgufMixture::bytes_as(std::string_view name, bool is_output, std::uint64_t rows, std::uint64_t columns) const {
   auto type = find_ggml_type(name);
-  // For the output, llama.cpp checks the base type's blocks before its own.
+  // For the output, llama.cpp first checks the base type's blocks, and then those of the output's type.
   const auto base = find_ggml_type(base_);
   if (is_output && base && columns % base->block != 0) type = find_ggml_type("q8_0");
   if (type && columns % type->block != 0) type = find_ggml_type(fallback(type->name));

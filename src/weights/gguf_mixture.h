@@ -20,7 +20,7 @@ bool is_gguf_mixture(std::string_view name);
 
 class GgufMixture {
  public:
-  // `name` is from the list, in any case. Looks at the model's experts, heads and layers once.
+  // `name` is from the list, in any case. The constructor looks at the model's experts, heads and layers once.
   GgufMixture(std::string_view name, const WeightModel& model);
 
   // Bytes of `copies` matrices of rows x columns in one layer; outside of the layers, layer 0.

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kMostBlocks = 1024;  // of a tower, whose config may contain any number
 
-// The fused matrix that contains these projections, by the names in checkpoints.
+// The fused matrix that contains these projections, by its parts' names in checkpoints.
 std::string_view fused_name(std::string_view module) {
   const std::string_view name = module.substr(module.rfind('.') + 1);
   for (const std::string_view part : {"q_proj", "k_proj", "v_proj"})
@@ -47,7 +47,7 @@ class FusedMatrices {
   std::map<std::string, std::size_t> numbers_;
 };
 
-// The tensors of one layer. The parts of a fused tensor are joined at the position of its first part.
+// The tensors of one layer. The parts of a fused tensor are joined where the first part is.
 class LayerTensors {
  public:
   // `beside`: scales and zero points of a packed matrix, which are separate tensors.
@@ -71,7 +71,8 @@ class LayerTensors {
   std::vector<Tensor> tensors_;
 };
 
-// The packed part of a matrix stored in less than 16 bits: whole bits of each element (4.16 bits are 4 and scales).
+// The packed part of a matrix stored in less than 16 bits: the whole bits of each element (4.16 bits are 4 bits and
+// scales).
 Bytes packed_part(Bytes bytes, double elements) {
   const double bits = std::floor(8 * static_cast<double>(bytes.count()) / std::max(elements, 1.0));
   if (bits < 1 || bits >= 16) return bytes;

@@ -11,10 +11,10 @@
 
 namespace kvplan {
 
-// PyTorch's caching allocator: what it takes from a GPU for tensors that stay. Sizes are rounded up to 512 B. Blocks
-// up to 1 MiB are cut from segments of 2 MiB, below 10 MiB from segments of 20 MiB; larger ones get their own segment
-// in whole 2 MiB. The smallest free block that is large enough is used; the rest becomes a free block only if it has at
-// least 512 B (small) or more than 1 MiB (large): otherwise the tensor keeps it. Source: PyTorch
+// PyTorch's caching allocator: what it takes from a GPU for tensors that stay. Sizes are rounded up to 512 B. Blocks of
+// up to 1 MiB are cut from segments of 2 MiB, and blocks below 10 MiB from segments of 20 MiB. Larger blocks get their
+// own segment in whole 2 MiB. The smallest free block that is large enough is used. What remains of it becomes a free
+// block if it has at least 512 B (small) or more than 1 MiB (large). Otherwise the tensor keeps it. Source: PyTorch
 // c10/cuda/CUDACachingAllocator.cpp (round_size, get_allocation_size, should_split).
 class TorchPieces {
  public:
@@ -43,7 +43,7 @@ class TorchPieces {
 
   Bytes allocated;              // torch.cuda.memory_allocated
   Bytes reserved;               // taken from the GPU
-  std::vector<Bytes> segments;  // of `reserved`, in the order of allocation
+  std::vector<Bytes> segments;  // the blocks of `reserved`, in the order of allocation
 
  private:
   std::multiset<Bytes> small_, large_;  // free blocks
@@ -59,12 +59,12 @@ struct LoadedWeights {
   bool is_packed = false;  // some tensors are quantized: engines repack these while loading
 };
 
-// One rank's part, allocated in the order of vLLM and SGLang: the embedding, the layers, the head. Queries, keys and
-// values are one tensor there, gate and up another, and all experts of a layer a third. Zeros if the config does not
+// One rank's part, allocated in the order of vLLM and SGLang: the embedding, the layers, the head. There, queries, keys
+// and values are one tensor, gate and up are one, and all experts of a layer are one. Zeros if the config does not
 // determine the tensors.
 //
-// MLA multiplies by the two halves of kv_b_proj. vLLM views the matrix itself, and makes a copy only if it is
-// quantized; SGLang always makes one (`copies_latents`).
+// MLA multiplies by the two halves of kv_b_proj. vLLM views the matrix itself, and copies it only if it is quantized.
+// SGLang always copies it (`copies_latents`).
 //
 // `tables`: bytes of each rotary table.
 LoadedWeights loaded_weights(const WeightModel& model, const Weigher& weigher, const WeightRequest& request,

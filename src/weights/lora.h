@@ -35,11 +35,11 @@ struct LoraReport {
   std::uint64_t modules = 0;  // linear layers with a pair, counted for each layer and expert
 };
 
-// Bytes on one rank, in the model's 16 bit type (float32 models: 4 bytes).
+// Bytes on one rank, in the model's 16 bit type (4 bytes for float32 models).
 LoraReport weigh_lora(const WeightModel& model, const LoraRequest& request);
 
-// Whether a target names this module: by its last word, or by the fused module that contains it (q_proj is in
-// qkv_proj).
+// Whether a target names this module, by its last word or by the fused module that contains it (qkv_proj contains
+// q_proj).
 bool lora_targets(const std::vector<std::string>& targets, std::string_view module);
 
 }  // namespace kvplan

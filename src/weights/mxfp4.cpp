@@ -19,7 +19,7 @@ Bytes mxfp4_matrix(const WeightType& type, const TensorGroup& group, Piece piece
   if (const std::uint64_t rest = columns % type.group; layout.width == 0 && rest > 0)
     return matrix_bytes(type, rows, columns - rest) + Bytes(rows * rest / 2);
   if (layout.second_scale_rows == 0) return matrix_bytes(type, rows, columns);
-  // Gate and up are one matrix in engines.
+  // Engines store gate and up as one matrix.
   const std::uint64_t joined = down ? 1 : 2;
   const std::uint64_t scales = round_up(checked_mul(joined, rows, kWhat), layout.second_scale_rows, kWhat) / joined;
   return matrix_bytes(type, rows, columns) + Bytes(scales) * ceil_div(columns, type.group);

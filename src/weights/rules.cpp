@@ -11,13 +11,13 @@
 namespace kvplan {
 
 // Limits for one config. Checkpoints have tens of expressions and globs, or hundreds if each layer has its own. Whole
-// names and prefixes are looked up: with one for each matrix of each expert they are tens of thousands.
+// names and prefixes are looked up, so there can be tens of thousands: one for each matrix of each expert.
 constexpr std::size_t kMaxRules = 200'000;     // some 700 bytes each in a model's copies: 140 MB
 constexpr std::size_t kMaxExpressions = 5000;  // at most 6 KiB each: 30 MiB
 constexpr std::size_t kMaxGlobs = 50'000;      // some 100 bytes each: 5 MB
-// For all matching together, a third of a second. 378 expressions on 126 layers of 7 modules take half of it.
+// For all matching together: a third of a second. 378 expressions on 126 layers of 7 modules take half of it.
 constexpr std::uint64_t kMaxSteps = 100'000'000;
-// For finding rules that match no module, for a note: 50 ms, and a quarter of a second for the names.
+// For finding rules that match no module, for a note: 50 ms, and a quarter of a second for names.
 constexpr std::uint64_t kMaxStepsOfNotes = 15'000'000;
 constexpr std::size_t kMaxRulesOfNotes = 100'000;
 
@@ -38,7 +38,7 @@ static bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// Whether an expression may match some layers and not others: it has a digit, or something that matches one. The
+// Whether an expression may match some layers and not others: it has a digit, or something that matches a digit. The
 // layer's number is a separate word between dots.
 static bool tells_layers_apart(std::string_view expression) {
   const auto at = [&](std::size_t i) { return i < expression.size() ? expression[i] : '\0'; };
@@ -54,7 +54,7 @@ static bool tells_layers_apart(std::string_view expression) {
           std::all_of(set.begin(), set.end(), [](char m) { return is_letter(m) || m == '_' || m == '-'; });
       if (set.empty() || !is_plain || set.find("--") != std::string_view::npos) return true;
     }
-    // ".*" matches any number; right after a letter there is no number.
+    // ".*" matches any number. Right after a letter there is no number.
     if (c == '.' && at(i + 1) != '*' && (i == 0 || !is_letter(expression[i - 1]))) return true;
   }
   return false;
@@ -125,10 +125,10 @@ void each_run(std::string_view name, const Take& take) {
 
 enum class PatternForm { kExpression, kGlob, kPrefix, kName };
 
-// The kind of a pattern, and its text without "re:", wrappers, dots at its ends and a prefix's star.
+// The kind of a pattern, and its text without "re:", wrappers, dots at its ends, and a prefix's star.
 std::pair<PatternForm, std::string_view> parsed(std::string_view pattern) {
   if (pattern.starts_with("re:")) return {PatternForm::kExpression, pattern.substr(3)};
-  // "model.layers.0." means everything in that block, ".gate." a module of that name.
+  // "model.layers.0." means everything in that block, and ".gate." a module of that name.
   while (pattern.size() > 1 && pattern.back() == '.') pattern.remove_suffix(1);
   while (pattern.size() > 1 && pattern.front() == '.') pattern.remove_prefix(1);
   const std::string_view text = bare_module(pattern);
@@ -150,7 +150,7 @@ RuleBook::Lists RuleBook::lists_of(const std::vector<SchemeRule>& rules) {
     const SchemeRule& rule = rules[order];
     if (order == kMaxRules) refuse_more(rule, kMaxRules, "names");
     const auto [form, text] = parsed(rule.pattern);
-    // "?" distinguishes numbers of one digit from those of two.
+    // "?" may distinguish numbers of one digit from those of two.
     const bool is_apart = form == PatternForm::kExpression
                               ? tells_layers_apart(text)
                               : text.find_first_of("0123456789?") != std::string_view::npos;
@@ -269,7 +269,7 @@ class RuleBook::Marker {
   }
 
  private:
-  // The number of copies of a module in which a name, or the start of one, was found; 0: none.
+  // In how many copies of a module a name, or the start of one, was found; 0: none.
   struct Seen {
     std::uint64_t whole = 0, begins = 0;
   };
@@ -280,7 +280,7 @@ class RuleBook::Marker {
       for (std::uint64_t i = 0; i < run.count; ++i) visit(run.first + i * run.step);
   }
 
-  // A rule's name with each of its numbers in turn taken as the expert's: "layers.3.experts.*", 17.
+  // Visits a rule's name with each of its numbers taken as the expert's: "layers.3.experts.*", 17.
   template <class Visit>
   static void each_expert(std::string_view name, const Visit& visit) {
     for (std::size_t begin = 0; begin < name.size();) {
@@ -315,7 +315,7 @@ class RuleBook::Marker {
     return out;
   }
 
-  // Tries a glob or expression in every layer, if it distinguishes them, until it matches one.
+  // Tries a glob or expression until it matches: in every layer if it distinguishes layers, otherwise in one.
   template <class Names>
   void look(const Module& module, bool by_layer, Order order, Names names) {
     constexpr std::uint64_t kStepsOfName = 16;  // the cost of composing a name
@@ -344,7 +344,7 @@ class RuleBook::Marker {
 
 std::vector<const SchemeRule*> RuleBook::unmatched(const std::vector<Module>& modules) const {
   if (rules_->size() > kMaxRulesOfNotes) return {};
-  // Has its own limit, and does not count towards the other one.
+  // This has its own limit, and does not count towards the other one.
   const std::uint64_t before = std::exchange(steps_, kMaxSteps - kMaxStepsOfNotes);
   Marker marker(*this);
   for (const Module& module : modules) marker.show(module);
@@ -355,8 +355,8 @@ std::vector<const SchemeRule*> RuleBook::unmatched(const std::vector<Module>& mo
 
 namespace {
 
-// Whether a rule is about tensors that are never packed. Lists repeat a checkpoint's whole index, with norms, biases,
-// tables, convolutions and towers, and kvplan knows fewer of those names.
+// Whether a rule is about tensors that are never packed. Lists repeat a checkpoint's whole index, including norms,
+// biases, tables, convolutions and towers, and kvplan knows fewer of those names.
 bool names_unpacked(std::string_view pattern) {
   for (const std::string_view word : {"norm", "bias", "embed", "conv", "rotary", "visual", "vision", "audio", "image",
                                       "projector", "merge", "aligner", "mtp"})

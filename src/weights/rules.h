@@ -1,5 +1,5 @@
 // Finds the modules that a checkpoint's exclusion list or layer map names. Lists contain exact names, ends of names,
-// globs and "re:" expressions, often one for each of a hundred layers. What does not depend on a layer's number is
+// globs and "re:" expressions, often one for each of a hundred layers. Whatever does not depend on a layer's number is
 // looked up once for all layers.
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace kvplan {
 
-// A list of rules that takes too long to match. It is caused by the model's files, so every GPU gets the same error.
+// A list of rules takes too long to match. The model's files cause it, so every GPU gets the same error.
 class TooManyRules : public Error {
  public:
   TooManyRules(std::string_view what, std::string_view remedy)
@@ -30,10 +30,10 @@ class TooManyRules : public Error {
 
 class RuleBook {
  private:
-  using Order = std::size_t;  // place of a rule in its list: the first that matches a module decides
+  using Order = std::size_t;  // a rule's position in its list: the first rule that matches a module decides
 
  public:
-  // Throws Error if the list has more expressions and globs than any checkpoint; look-ups may throw it too.
+  // Throws Error if the list has more expressions and globs than any checkpoint. Look-ups may throw it too.
   explicit RuleBook(const std::vector<SchemeRule>& rules);
   // The same patterns, parsed before, with rules that may have other schemes.
   RuleBook(const RuleBook& same, const std::vector<SchemeRule>& rules) : lists_(same.lists_), rules_(&rules) {}
@@ -41,10 +41,10 @@ class RuleBook {
   RuleBook& operator=(const RuleBook&) = delete;
 
   bool empty() const { return rules_->empty(); }
-  // Rules that are not a name, glob or expression that can be parsed.
+  // How many rules cannot be parsed as a name, glob or expression.
   std::size_t unread() const { return lists_->unread; }
 
-  // What the list says about one module in all its layers; must not outlive the book.
+  // What the list says about one module in all its layers. Must not outlive the book.
   class Named {
    public:
     // The first rule that matches the module in this layer; null if none does.
@@ -56,7 +56,7 @@ class RuleBook {
     std::vector<std::string> names_;
     Order every_ = kNone;  // of the first rule for all layers
   };
-  // `names`: all names of a module, with "*" for the layer's number; a second "*" means its first expert.
+  // `names`: all names of a module, with "*" for the layer's number. A second "*" means its first expert.
   Named named(std::vector<std::string> names) const;
   Named named(std::string_view module) const { return named(std::vector<std::string>{std::string(module)}); }
   const SchemeRule* find(std::string_view module) const { return named(module).find(0); }
@@ -67,7 +67,7 @@ class RuleBook {
     std::vector<LayerRun> layers;
     std::uint64_t copies = 1;
   };
-  // The rules that match none of these modules, in the list's order; empty if finding them would take too long.
+  // The rules that match none of these modules, in the list's order. Empty if finding them would take too long.
   std::vector<const SchemeRule*> unmatched(const std::vector<Module>& modules) const;
 
  private:
@@ -76,7 +76,7 @@ class RuleBook {
   // Whole names, or beginnings of names, each with its first rule.
   using NameList = std::unordered_map<std::string_view, Order>;
   class Marker;
-  // A module by its full name, and by the name without wrappers.
+  // A module's full name, and its name without wrappers.
   struct Called {
     std::string_view whole, bare;
     explicit Called(std::string_view name);
@@ -91,7 +91,7 @@ class RuleBook {
     bool empty() const { return names.empty() && prefixes.empty() && globs.empty() && expressions.empty(); }
   };
   struct Lists {
-    Patterns alike, apart;  // those that match all layers alike, and those that depend on the layer's number
+    Patterns alike, apart;  // patterns that match all layers alike, and those that depend on the layer's number
     std::size_t unread = 0;
   };
   static Lists lists_of(const std::vector<SchemeRule>& rules);

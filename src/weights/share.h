@@ -17,7 +17,7 @@ struct Piece {
   std::uint64_t rows = 0, columns = 0, copies = 0;
 };
 
-// The ranks that split a tensor outside of the experts. In MTP layers a tensor with heads counts as attention.
+// The ranks that split a tensor that is not an expert's. In MTP layers a tensor with heads counts as attention.
 inline std::uint64_t cutting_ranks(const TensorGroup& group, const WeightShare& share) {
   const auto some_or_all = [&](std::uint64_t some) { return some > 0 ? some : share.tensor_parallel; };
   switch (group.component) {
@@ -36,7 +36,7 @@ inline Piece piece_of(const TensorGroup& group, const WeightShare& share) {
   Piece piece{group.rows, group.columns, group.copies + (group.is_expert ? share.redundant_experts : 0)};
   std::uint64_t ranks = cutting_ranks(group, share);
   if (is_tower(group.component)) {
-    // A tower is replicated if the ranks do not divide its width.
+    // If the ranks do not divide a tower's width, the tower is replicated.
     const std::uint64_t cut = group.split == Split::kColumns ? group.columns : group.rows;
     if (!share.cuts_towers || cut % ranks != 0 || group.units % ranks != 0) return piece;
   }
@@ -45,7 +45,7 @@ inline Piece piece_of(const TensorGroup& group, const WeightShare& share) {
     return piece;
   }
   if (group.is_expert && share.expert_tensor_parallel > 0) ranks = share.expert_tensor_parallel;
-  // With fewer heads than ranks each head is replicated.
+  // If there are fewer heads than ranks, each head is replicated.
   if (group.units > 0) ranks = std::min(ranks, group.units);
   if (group.split == Split::kVocab && share.pads_vocab)
     piece.rows = round_up(group.rows, kVocabPadding, "the padded vocabulary");

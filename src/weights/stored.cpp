@@ -14,7 +14,7 @@ static Bytes sum_of(const PartBytes& parts) {
   return out;
 }
 
-// Parts are distinguished by the names of their tensors. Sizes that differ by more also belong to another part.
+// The names of tensors determine their part. If the sizes differ by more than this, the tensors belong to another part.
 constexpr double kSamePart = 2;
 
 StoredSizes::StoredSizes(const std::vector<StoredTensors>& stored, const PartBytes& declared) {
@@ -27,7 +27,7 @@ StoredSizes::StoredSizes(const std::vector<StoredTensors>& stored, const PartByt
   }
   stored_ = sum_of(files);
   declared_ = sum_of(declared);
-  // An index does not say whether it includes MTP layers, so the nearer of the two sums is used.
+  // An index does not say whether it includes MTP layers, so the sum that is nearer is used.
   PartBytes expected = declared;
   if (const auto mtp = declared.find(Component::kMtp); is_index_ && mtp != declared.end()) {
     const Bytes without = declared_ - mtp->second;
@@ -57,7 +57,7 @@ StoredSizes::StoredSizes(const std::vector<StoredTensors>& stored, const PartByt
   };
   pool();
   if (rest_.stored == Bytes(0) || rest_.declared > Bytes(0)) return;
-  // Tensors of no part that the config declares are divided as the whole model is.
+  // Tensors of a part that the config does not declare are divided as the whole model is.
   own_.clear();
   pool();
 }

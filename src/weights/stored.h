@@ -1,5 +1,5 @@
-// A checkpoint's own sizes beside those that its config declares. An index gives one sum, headers give a sum for each
-// part; a rank's part of them is computed from the config and scaled by how the two differ.
+// A checkpoint's own sizes next to those that its config declares. An index gives one sum, headers give a sum for each
+// part. A rank's part is computed from the config and scaled by the difference between the two.
 #pragma once
 
 #include <map>
@@ -17,12 +17,12 @@ using PartBytes = std::map<Component, Bytes>;
 
 class StoredSizes {
  public:
-  // `declared`: what the config's tensors take in files, MTP layers and towers included.
+  // `declared`: what the config's tensors take in files, including MTP layers and towers.
   StoredSizes(const std::vector<StoredTensors>& stored, const PartBytes& declared);
 
   // The bytes of a rank's parts, scaled from the config's. For the whole model they are exactly the files' sum.
   PartBytes scaled(const PartBytes& computed) const;
-  // What the files say about the part: "BF16 1024 + F32 64"; empty if they have one sum for several parts.
+  // What the files say about the part: "BF16 1024 + F32 64". Empty if they have one sum for several parts.
   const std::string& types(Component part) const;
 
   bool is_index() const { return is_index_; }
@@ -37,7 +37,7 @@ class StoredSizes {
   };
   std::map<Component, Ratio> own_;  // parts whose sizes in the files match the config
   std::set<Component> pooled_;      // the other parts that the config declares
-  Ratio rest_;                      // of those, with everything else in the files
+  Ratio rest_;                      // the other parts together, with everything else in the files
   std::map<Component, std::string> types_;
   Bytes stored_, declared_;
   bool is_index_ = false;

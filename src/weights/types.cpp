@@ -138,7 +138,7 @@ WeightType weight_type_of(const WeightScheme& scheme) {
     type.name = scheme.type;
   }
   if (scheme.millibits > 0) {
-    // A zero point packed like the weights is as wide as they are.
+    // A zero point that is packed like the weights is as wide as they are.
     if (type.zero_bits > 0 && type.zero_bits * 1000 == type.millibits)
       type.zero_bits = static_cast<std::uint32_t>(ceil_div(scheme.millibits, 1000));
     type.millibits = static_cast<std::uint32_t>(std::min<std::uint64_t>(scheme.millibits, 64000));
@@ -215,7 +215,7 @@ std::string declared_weight_type(const WeightModel& model) {
   if (!is_declared(declared)) return std::string(name(model.dtype));
   if (declared.scheme) return declared.scheme->type;
   if (declared.expert_scheme) return declared.expert_scheme->type;
-  // For layers named one by one: their types, each once, in the file's order. The dialect is only a tool's name.
+  // If layers are named one by one: their types, each once, in the file's order. The dialect is only a tool's name.
   std::vector<std::string> types;
   for (const SchemeRule& rule : declared.rules)
     if (rule.scheme && std::find(types.begin(), types.end(), rule.scheme->type) == types.end())

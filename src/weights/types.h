@@ -14,7 +14,7 @@
 
 namespace kvplan {
 
-// Which tensors a type applies to if they are not named one by one.
+// Which tensors a type applies to, unless they are named one by one.
 enum class Scope : std::uint8_t {
   kEverything,  // a plain number type: also norms and biases
   kLinears,     // linear layers of the blocks; not embedding, head, routers and norms
@@ -48,7 +48,7 @@ std::span<const WeightType> weight_types();
 const WeightType* find_weight_type(std::string_view name);
 // The row for a declared scheme, with the scheme's group size and bits.
 WeightType weight_type_of(const WeightScheme& scheme);
-// For a map of schemes: libc++ 13, which the web page is compiled with, has no <=> for strings.
+// For a map of schemes. libc++ 13, with which the web page is compiled, has no <=> for strings.
 struct SchemeOrder {
   bool operator()(const WeightScheme& a, const WeightScheme& b) const;
 };
@@ -66,7 +66,7 @@ std::string known_weight_types();
 
 // Bytes of MXFP4 experts in the layout of an engine's kernels.
 
-// Bytes of one expert's matrix, of which `piece` is the rank's part.
+// Bytes of one expert's matrix. `piece` is the rank's part of it.
 Bytes mxfp4_matrix(const WeightType& type, const TensorGroup& group, Piece piece, const Mxfp4Layout& layout);
 // Rows of its bias, padded.
 std::uint64_t mxfp4_bias_rows(const TensorGroup& group, std::uint64_t rows, const Mxfp4Layout& layout);

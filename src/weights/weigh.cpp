@@ -63,7 +63,7 @@ class Weigher::Storer {
   const WeightModel& model() const { return model_; }
   const std::string& name() const { return name_; }
 
-  // Rules in the declaration's lists that match nothing, found once.
+  // Notes on rules in the declaration's lists that match nothing. Found once.
   const std::vector<Note>& notes() const {
     const bool is_known = !model_.tensors.empty() || !model_.stored.empty();
     if (!notes_) notes_ = declared_ && is_known ? notes_of_unmatched(model_, *rules_) : std::vector<Note>();
@@ -108,8 +108,7 @@ class Weigher::Storer {
     return one(group, usual(group), piece, share) * held.count();
   }
 
-  // The bytes of a part for which only a number of elements is estimated. It is stored like the linear layers next to
-  // it.
+  // The bytes of a part whose number of elements is estimated. It is stored like the linear layers next to it.
   Bytes bytes(const UnknownTensors& part, Elements elements) const {
     TensorGroup guess;
     guess.component = part.component;
@@ -127,7 +126,7 @@ class Weigher::Storer {
  private:
   static constexpr std::uint64_t kEstimatedColumns = 4096;
 
-  // Consecutive layers with the same type; null: not quantized.
+  // Consecutive layers with the same type; null if they are not quantized.
   struct Ruled {
     LayerRun run;
     const WeightType* type = nullptr;
@@ -199,8 +198,8 @@ class Weigher::Storer {
       case TensorRole::kHead: return head_ ? &*head_ : tables() && type_ && is_whole_groups(group) ? &*type_ : nullptr;
       case TensorRole::kLinear: break;
     }
-    // Packers do not change towers, except bitsandbytes, which replaces every linear layer that its list does not
-    // exclude.
+    // Packers leave towers unchanged. The exception is bitsandbytes, which replaces every linear layer that its list
+    // does not exclude.
     if (is_tower(group.component) && !(declared_ && model_.quantization.dialect == "bitsandbytes")) return nullptr;
     if (group.component == Component::kRouter && !tables()) return nullptr;
     if (group.component == Component::kEmbedding && !tables()) return nullptr;
@@ -221,7 +220,7 @@ class Weigher::Storer {
     return type && type->name == "mxfp4";
   }
 
-  // Blocks that do not divide a rank's width are replaced by the largest smaller blocks that do, down to 32.
+  // If blocks do not divide a rank's width, the largest smaller blocks that do are used, down to 32.
   static WeightType refined(WeightType type, std::uint64_t width) {
     constexpr std::uint64_t kFinest = 32;
     const auto finer = static_cast<std::uint32_t>(std::gcd<std::uint64_t>(type.block, width));
@@ -286,7 +285,7 @@ struct Sum {
   Elements elements;
 };
 
-// A rank's part of an estimated part: split like other tensors of its kind.
+// A rank's part of an estimated part, split like other tensors of its kind.
 Elements share_of(const UnknownTensors& part, Elements elements, const WeightModel& model, const WeightShare& share) {
   TensorGroup like;
   like.component = part.component;
@@ -346,9 +345,9 @@ Template elements_formula(Elements elements, Bytes bytes) {
 }
 
 void note_files(const StoredSizes& files, WeightReport& report) {
-  // A header's own sums are exact; an index is spread over parts that the config declares.
+  // A header's own sums are exact. An index is spread over the parts that the config declares.
   constexpr double kIndexOff = 0.01;
-  // A larger difference means that the config belongs to another model.
+  // If they differ by more, the config belongs to another model.
   constexpr double kHeadersOff = 0.25;
   const double off = files.off();
   const bool warns = std::abs(off) > (files.is_index() ? kIndexOff : kHeadersOff);
@@ -377,7 +376,7 @@ void use_files(const StoredSizes& files, const std::map<Component, Sum>& sums, b
   report.low = report.high = report.total;
 }
 
-// Files of a model whose config declares no tensors. A rank has an even part of them, or all.
+// For a model whose config declares no tensors: a rank has an equal part of the files, or all of them.
 void divide_files(const StoredSizes& files, const WeightRequest& request, std::uint64_t num_layers,
                   WeightReport& report) {
   const WeightShare& share = request.share;
