@@ -107,7 +107,7 @@ void Compressed::project(Projections& out) const {
   out.plain(Component::kAttention, "attn.attn_sink", n, Split::kRows, n).is_float32 = true;
   if (by_source) return project_source(out);
   if (compress_ratio <= 1) return;
-  // Overlapping windows (small ratios) need two halves of the compressor. These layers also have an indexer.
+  // Overlapping windows (small ratios) need two halves of the compressor. Such layers also have an indexer.
   const bool overlaps = index_head_dim > 0;
   const std::uint64_t halves = overlaps ? 2 : 1;
   const auto compressor = [&](const std::string& at, std::uint64_t width) {

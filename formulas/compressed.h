@@ -1,8 +1,8 @@
 // Compressed attention (DeepSeek-V4): a short window of plain entries, and one learned entry for every m tokens.
 //
-// Keys and values are one and the same vector of d elements (d_rope of them rotated), for all heads. Each layer keeps
-// the last W of these; a layer that compresses keeps, besides, one such vector for every m tokens before them, and
-// a compressor builds it from running sums:
+// One vector of d elements (d_rope of them rotated) is both key and value for all heads. Each layer keeps the last W of
+// these vectors. A layer that compresses also keeps one such vector for every m tokens, which a compressor builds from
+// running sums:
 //
 //   elements(S) = min(S, W) * d                                window, every layer
 //               + floor(S / m) * d                             m = 4 (CSA) or 128 (HCA); none if m is 0
@@ -16,12 +16,12 @@
 //   d_index  index_head_dim (128)
 //   w_m, s_m CSA blocks overlap: the state spans 2m = 8 tokens of 4 vectors (key and score, two blocks); HCA: 128 of 2
 //
-// A million tokens cost 21 * 640 / 4 + 20 * 512 / 128 elements each in V4-Flash, about 6.9 KB in 16 bit. The state is
-// what users do not expect: 0.5 MiB per layer and sequence for HCA, however short the text.
+// In V4-Flash a long context takes 21 * 640 / 4 + 20 * 512 / 128 elements per token, about 6.9 KB in 16 bit. Users may
+// not expect the state: HCA takes 0.5 MiB per layer and sequence, even for a short text.
 //
-// DeepSeek-V4.1 compresses by m = 2, or keeps every token (m = 1), only in the layers of kv_source_layer_ids; the
-// layers after such a source read its entries and index keys, and add their window. The sums are of m tokens, of 2
-// vectors.
+// In DeepSeek-V4.1 only the layers of kv_source_layer_ids have entries, with m = 2, or m = 1 for every token. The
+// layers after such a source read its entries and index keys, and have only their own window. The sums are of m tokens,
+// with 2 vectors each.
 //
 // Source: vLLM models/deepseek_v4, models/deepseek_v41 (compressor.py, sparse_swa.py); transformers DeepseekV4HCACache
 // and CSACache;

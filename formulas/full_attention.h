@@ -7,11 +7,11 @@
 //
 //   S     tokens of the sequence
 //   H_kv  num_key_value_heads: H (multi-head), a divisor of H (grouped-query), or 1 (multi-query)
-//   d     head_dim; hidden_size / num_attention_heads where the config and the class name none
+//   d     head_dim; hidden_size / num_attention_heads if neither the config nor the class gives it
 //   d_v   v_head_dim; d in most models
 //
-// Memory grows with S and does not depend on the number of query heads H. MoE changes nothing here.
-// The width d is free of hidden_size: Qwen3-0.6B has 16 heads of 128 over a hidden size of 1024.
+// Memory grows with S and does not depend on the number of query heads H. Experts (MoE) change nothing here. The width
+// d does not depend on hidden_size: Qwen3-0.6B has 16 heads of 128 and a hidden size of 1024.
 //
 // Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2; Shazeer 2019 (1911.02150), multi-query; Ainslie et
 //   al. 2023 (2305.13245), grouped-query. Engines: vLLM FullAttentionSpec, llama.cpp llama_kv_cache.

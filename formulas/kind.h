@@ -1,5 +1,5 @@
-// A kind of attention is a plain struct of dimensions. It knows no engine, no JSON and no bytes:
-// it yields terms (counts of elements) and tensors, and explains how they come about.
+// A kind of attention is a plain struct of dimensions. It knows no engine, no JSON and no bytes. It yields terms
+// (counts of elements) and tensors, and explains where they come from.
 #pragma once
 
 #include <concepts>
@@ -12,9 +12,9 @@ namespace kvplan {
 
 class Projections;  // formulas/projections.h
 
-// Each kind has: a row in the table of kinds, `kInfo` (or several rows, and `info()` to choose one); `terms`, the cache
-// of one layer; `symbols`; `project`, the tensors of one layer; and, where they are not "" and 0, `variant`, which
-// recurrence it is, and `macs_per_entry`, the multiply-adds of a decoded token per cached entry that it attends to.
+// Each kind has a row in the table of kinds, `kInfo` (or several rows, and `info()` to choose one), `terms` (the cache
+// of one layer), `symbols`, and `project` (the tensors of one layer). Some kinds have `variant`, the recurrence's name,
+// and `macs_per_entry`, the multiply-adds of a decoded token per cached entry that it attends to.
 template <class K>
 concept AttentionKind = std::equality_comparable<K> && requires(const K kind, Form form, Projections& out) {
   { K::kInfo[0] } -> std::convertible_to<const KindInfo&>;

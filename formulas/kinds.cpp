@@ -91,7 +91,7 @@ std::vector<std::string> derivation(std::string_view kind) {
   const std::vector<KindInfo> kinds = all_kinds();
   if (std::none_of(kinds.begin(), kinds.end(), [&](const KindInfo& row) { return row.name == kind; })) return {};
   std::vector<std::string> out;
-  // The three kinds of full attention are one struct.
+  // One struct has the three kinds of full attention.
   for (const std::string_view header : {kind, std::string_view("full_attention")}) {
     bool is_inside = false;
     for (std::string_view line : derivation_lines()) {

@@ -1,4 +1,4 @@
-// The variant of all kinds. To add a kind, include its header and add it to the list.
+// The variant of all kinds. To add a kind, include its header here and add it to the list.
 #pragma once
 
 #include <string>
@@ -42,7 +42,7 @@ const Latent* latent_of(const Mixer& mixer);
 // The rows of the table of kinds, in the variant's order.
 std::vector<KindInfo> all_kinds();
 
-// The derivation at the top of the kind's header, line by line, without the comment marks; empty for an unknown kind.
+// The derivation at the top of the kind's header, line by line, without the comment marks. Empty for an unknown kind.
 std::vector<std::string> derivation(std::string_view kind);
 
 }  // namespace kvplan

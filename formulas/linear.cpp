@@ -77,7 +77,7 @@ static void project_kda(Projections& out, const Linear& linear) {
     out.linear(kMix, at + name, wide, h, Split::kRows, heads);
   TensorGroup& conv = out.conv(kMix, at + "conv1d", times(3, wide), linear.conv_kernel, Split::kRows);
   if (form.repeats_conv) {
-    // vLLM stores it in float32, with a second float32 copy in decoding order, and a copy of the norm too
+    // vLLM stores it in float32, with a second float32 copy in decoding order. It also copies the norm
     // (models/kimi_k3).
     conv.kept = Kept::kFloat32;
     TensorGroup& again = out.plain(kMix, at + "decode_conv1d", times(times(3, wide), linear.conv_kernel), Split::kRows);

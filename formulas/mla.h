@@ -1,18 +1,18 @@
 // Multi-head latent attention (DeepSeek-V2, V3, Kimi-K2, MiniCPM3, GLM-4.7-Flash ...).
 //
 // Keys and values of all heads are linear maps of one small vector of the token, the latent c = W_dkv * x. So the
-// cache keeps c, and each head's keys and values are either rebuilt from it or never built at all (the maps are
-// folded into the query and output projections). Rotary embedding does not commute with those maps, so a second
-// small vector, one key of d_rope for all heads, is kept beside it:
+// cache keeps c. Each head's keys and values are rebuilt from it, or never built if the maps are folded into the query
+// and output projections. Rotary embedding does not commute with those maps, so the cache keeps a second small vector,
+// one key of d_rope for all heads:
 //
 //   elements(S) = S * (r + d_rope)                                   for each layer, K and V together
 //
 //   r       kv_lora_rank (512 in DeepSeek-V3)
 //   d_rope  qk_rope_head_dim (64)
 //
-// There is no factor 2 and no number of heads; but it is *per layer*: DeepSeek-V3 keeps 61 * 576 = 35,136 elements
-// a token. Configs carry num_key_value_heads = num_attention_heads (128), which would overstate the cache 57 times,
-// and a head_dim that means something else. Tensor parallelism cannot split the latent: every rank keeps all of it.
+// This is for K and V together and for all heads, but per layer: DeepSeek-V3 keeps 61 * 576 = 35,136 elements per
+// token. Its config has num_key_value_heads = num_attention_heads (128), which would give 57 times as much, and a
+// head_dim that means something else. Tensor parallelism cannot split the latent: every rank keeps all of it.
 //
 // Expanded form, for engines that do not fold the maps (transformers before 5.x, llama.cpp with old files):
 //
@@ -41,9 +41,9 @@ struct Latent {
 
 CacheTerms latent_terms(const Latent& latent, Form form);
 std::vector<Symbol> latent_symbols(const Latent& latent);
-// In the folded form: scores over r + d_rope, and values over r, for each head.
+// In the folded form, for each head: scores over r + d_rope, and values over r.
 std::uint64_t latent_macs(const Latent& latent);
-// Writes the projections down to the latents and up again; the query has a latent where q_lora_rank is set.
+// Adds the projections down to the latents and up again. The query has a latent if q_lora_rank is set.
 void project_latent(Projections& out, const Latent& latent);
 
 struct Mla {

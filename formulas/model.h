@@ -33,8 +33,9 @@ struct TowerModel {
   TowerKind what = TowerKind::kVision;
   std::string model_type;
   std::uint64_t num_layers = 0;  // 0 if the config does not say
-  // For a vision tower, 0 if the config does not say: the width of a patch and of its MLP, patches merged into one
-  // token, tokens of the largest image, and how many times a token's width reaches the decoder (deepstack).
+  // Sizes of a vision tower, 0 if the config does not give them: the width of a patch and of its MLP, the patches
+  // merged into one token, the tokens of the largest image, and how many times a token's width reaches the decoder
+  // (deepstack).
   std::uint64_t width = 0, intermediate = 0, patches = 1, image_tokens = 0, copies = 1;
   bool both_ways = false;  // tokens of an image attend to each other in both directions in the decoder
   std::uint64_t declared_layers = 0,
@@ -51,9 +52,9 @@ struct ModelSpec {
   std::string source;  // file, "-" or Hub id
   bool is_gguf = false;
   std::string model_type;    // of the decoder, as the config names it
-  std::string root_type;     // of the whole file: different where the decoder is only a part of it
+  std::string root_type;     // model_type of the whole file, which differs if the decoder is a part of it
   std::string architecture;  // "LlamaForCausalLM"; empty if the config names none
-  // For a GGUF written before the keys of latents existed: llama.cpp caches expanded keys and values.
+  // The GGUF is older than the keys of latents, so llama.cpp caches expanded keys and values.
   bool expanded_latents = false;
   const Architecture* known_as = &kNoArchitecture;
   std::string family;  // the name of the function that read its layers; "generic" for the fallback
@@ -73,10 +74,10 @@ struct ModelSpec {
   std::uint64_t num_nextn_layers = 0;  // MTP layers after the decoder: planned only if requested
 
   std::vector<Layer> layers;
-  // For a looped model: the number of layers that have weights. The layers after them are further passes. 0: all have
-  // weights.
+  // For a looped model: the number of layers that have weights. The layers after them are more passes over these. 0:
+  // all layers have weights.
   std::uint64_t stored_layers = 0;
-  // tie_word_embeddings of the decoder's own section; absent if that has none.
+  // tie_word_embeddings in the decoder's own section; absent if the section has none.
   std::optional<bool> decoder_ties_head;
   std::vector<RotaryTable> rotary_tables;
   std::optional<PlainRotation> plain_rotation;
@@ -97,7 +98,7 @@ struct ModelSpec {
   std::vector<ConfigFact> facts;
   std::vector<Note> notes;
 
-  // The view of the model from which weights are counted.
+  // The model as the weights need it.
   operator WeightModel() const;  // NOLINT: implicit because it is a view, as std::span is of a vector
 };
 
@@ -110,7 +111,7 @@ struct LayerGroup {
 std::vector<LayerGroup> group_layers(const ModelSpec& model);
 
 // The attention kind of the whole model: the kind that all layers with a cache share, or "hybrid". Layers without a
-// cache and layers that read another layer's do not count.
+// cache, or with another layer's, do not count.
 std::string model_attention(const ModelSpec& model);
 
 // "0-60" or "3,7,11-13".

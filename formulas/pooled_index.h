@@ -16,7 +16,7 @@
 
 namespace kvplan {
 
-// Adds an index key of `width` for every `pool` tokens, and the open group if a key covers several tokens.
+// Adds an index key of `width` for every `pool` tokens. If a key covers several tokens, also adds the open group.
 void add_index_terms(CacheTerms& out, std::uint64_t width, Storage storage, std::uint64_t pool,
                      std::uint64_t vectors_of_open_group);
 

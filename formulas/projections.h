@@ -1,5 +1,5 @@
-// The projections of a mixer: the matrices, convolutions and vectors of one layer. The attention kind adds them. What
-// its sizes leave open (biases, gates, norms, names) the model's family decides.
+// The projections of a mixer: the matrices, convolutions and vectors of one layer. The attention kind adds them. The
+// model's family decides what the sizes leave open: biases, gates, norms, names.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ enum class Gate : std::uint8_t {
   kDoubledQuery,  // q_proj also yields the gate
   kWide,          // a projection to all heads' widths
   kHead,          // a projection to one number a head
-  kLowRank,       // computed with the queries, from a low-rank latent before and after its norm
+  kLowRank,       // computed with the queries from a low-rank latent, before and after its norm
 };
 
 // For heads with keys and values. A Llama has none of these.
 struct AttentionProjections {
   bool qkv_bias = false, o_bias = false;
   bool fuses_qkv = false;     // one matrix for q, k and v
-  bool shares_value = false;  // the values are the keys: the checkpoint has no matrix for them
+  bool shares_value = false;  // the checkpoint has no matrix for the values, which are the keys
   bool has_sinks = false;     // one number a head
   Gate gate = Gate::kNone;
   QkNorm qk_norm = QkNorm::kNone;
@@ -55,13 +55,13 @@ struct SsmProjections {
 
 struct LinearProjections {
   bool bias = false;
-  bool has_full_rank_decay = false, has_full_rank_gate = false;  // else two low-rank matrices each (KDA)
+  bool has_full_rank_decay = false, has_full_rank_gate = false;  // otherwise two low-rank matrices each (KDA)
   bool repeats_conv = false;  // a second copy in decoding order, in float32 (Kimi in vLLM)
   bool has_qk_norm = false;
 };
 
-// Where a kind adds its tensors. A kind only calls the queries that it needs, so that every config key that counts as
-// read is used.
+// A kind adds its tensors here. It only calls the queries that it needs, so that every config key that counts as read
+// is used.
 class Projections : public TensorWriter {
  public:
   Projections(ModelSpec& model, std::uint64_t hidden_size) : TensorWriter(model), hidden(hidden_size) {}

@@ -1,7 +1,7 @@
 // MLA with a learned index (DeepSeek sparse attention: DeepSeek-V3.2, GLM-5).
 //
-// A small "lightning indexer" scores every past token and the full attention then looks at the best ones only. That
-// saves work, not memory: the latent of every token stays, and the indexer adds a key for it:
+// A small "lightning indexer" scores every past token, and the attention then reads only the best ones. That saves
+// work, but not memory: the latent of every token stays, and the indexer adds a key per token:
 //
 //   elements(S) = S * (r + d_rope)  +  S * d_index
 //

@@ -1,7 +1,7 @@
 // Selective state space layers (Mamba 1 and Mamba 2).
 //
-// A recurrence h_t = A_t h_(t-1) + B_t x_t replaces the attention: what is kept is the state h and the last inputs of
-// a short convolution, for each *sequence*, not for each token:
+// A recurrence h_t = A_t h_(t-1) + B_t x_t replaces the attention. It keeps the state h and the last inputs of a short
+// convolution, for each *sequence* and not for each token:
 //
 //   Mamba 1   elements = (k - 1) * I  +  I * N
 //   Mamba 2   elements = (k - 1) * (I + 2 * G * N)  +  n * p * N          I = n * p
@@ -12,9 +12,9 @@
 //   n   heads (num_heads, mamba_num_heads, mamba_n_heads), p their width (head_dim, mamba_head_dim, mamba_d_head)
 //   G   groups that share B and C (n_groups, mamba_n_groups)
 //
-// Memory does not grow with the length at all. It is not small either: Mamba-2.8B keeps 64 * (3*5120 + 16*5120)
-// elements, 23.75 MiB in float32, where "state_size times layers" would say 4 KiB. Many models keep the state in
-// float32 (mamba_ssm_cache_dtype) while the convolution stays in the model's type.
+// Memory does not grow with the length, but it is not small: Mamba-2.8B keeps 64 * (3*5120 + 16*5120) elements, 23.75
+// MiB in float32. "state_size times layers" would be 4 KiB. Many models keep the state in float32
+// (mamba_ssm_cache_dtype) and the convolution in the model's type.
 //
 // Source: Gu and Dao 2023 (arXiv 2312.00752), section 3.4; Dao and Gu 2024 (2405.21060), section 7; vLLM
 //   MambaStateShapeCalculator.
