@@ -1,5 +1,5 @@
 // The value of a key that a config leaves out. A file may leave out what equals its class's default: nested text
-// configs are saved as differences, and old files are older than some keys.
+// configs are saved as differences, and old files lack newer keys.
 #include "models/class_defaults.h"
 
 #include "kvplan/strings.h"
@@ -33,7 +33,7 @@ bool has_class(std::string_view model_type) {
 }
 
 Fields with_class(const Fields& fields, std::string_view model_type) {
-  // A translated file (GGUF) gets no defaults: a key that it does not have is absent.
+  // A translated file (GGUF) gets no defaults: an absent key is absent.
   return fields.with_defaults(model_type, fields.is_translated() ? "" : fields_of(model_type).value_or(""));
 }
 
@@ -98,7 +98,7 @@ constexpr ClassRow kTextClasses[] = {
     {"step3p5", "step3p7"},
 };
 
-// Types whose class has another name, for the defaults of their fields.
+// For the defaults of fields, the class of types whose class has another name.
 constexpr ClassRow kClasses[] = {
     {"step3p5", "step3p7"},
     {"exaone4", "exaone4_5_text"},
@@ -153,8 +153,8 @@ std::string class_of(std::string type) {
   return known.empty() ? type : std::string(known);
 }
 
-// MiniCPM-V and -o: the version decides which decoder they have. Source: vLLM models/minicpmv.py and minicpmo.py, and
-// the files' own configuration_minicpm.py; 2.0 and 2.5 have no version and differ in their widths.
+// MiniCPM-V and -o: the version decides which decoder they have. 2.0 and 2.5 have no version, and differ in their
+// widths. Source: vLLM models/minicpmv.py and minicpmo.py, and the files' own configuration_minicpm.py.
 std::string_view class_of_version(std::string_view type, const Fields& config) {
   if (type != "minicpmv" && type != "minicpmo") return {};
   const auto number = config.is_number("version") ? config.find_real("version") : std::nullopt;

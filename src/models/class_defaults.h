@@ -18,25 +18,25 @@ bool has_class(std::string_view model_type);
 
 // The same fields with the defaults of the class `model_type` for absent keys; unchanged if the class is not known.
 Fields with_class(const Fields& fields, std::string_view model_type);
-// The same for a `model_type` that is read like `another`, but may have its own class.
+// As with_class, for a `model_type` that is read like `another` but may have its own class.
 Fields with_class_as(const Fields& fields, std::string_view model_type, std::string_view another);
-// The same for a nested config, with the defaults of the class around it.
+// As with_class, for a nested config, with the defaults that the class around it sets.
 Fields with_class_inside(const Fields& nested, std::string_view outer_type, std::string_view model_type);
 
-// The class of a config's decoder: the class that it names, the one that the composite around it implies, or a
+// The class of a config's decoder: the class that it names, or the one that the composite around it implies, or a
 // substitute if that class has no row.
 
 // How a flat config of a composite class (text fields at the root) is classified.
 std::string flat_class(const std::string& model_type);
-// The class of a nested decoder: its own name, else the one that its architecture or the composite implies.
+// The class of a nested decoder: its own name, or the one that its architecture or the composite implies.
 std::string text_class(const Fields& text, const std::string& root_type);
 
-// A class's name as reports print it. It is made safe, because anybody can write a config, and the name is printed on
-// terminals and web pages.
+// A class's name as reports print it. It is made safe, because anybody can write a config, and terminals and web pages
+// show the name.
 std::string class_word(std::string_view name);
 
-// The class whose defaults a type has. The family is still chosen by the type's own name; only types without a class
-// use another class's defaults.
+// The class whose defaults a type has. The type's own name still chooses the family. Only types without a class use
+// another class's defaults.
 std::string class_of(std::string type);
 // The decoder of MiniCPM-V and -o for their version; "" for all other models.
 std::string_view class_of_version(std::string_view type, const Fields& config);

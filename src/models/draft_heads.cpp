@@ -39,7 +39,8 @@ static std::uint64_t block_count(const Fields& root, std::string_view key, std::
   return block_config(root).count_or(key, root.count_or(key, otherwise));
 }
 
-// The method by the architecture's name or the model's: "LlamaForCausalLMEagle3", "yuhuili/EAGLE-LLaMA3-Instruct-8B".
+// The method, from the architecture's name or the model's: "LlamaForCausalLMEagle3",
+// "yuhuili/EAGLE-LLaMA3-Instruct-8B".
 static std::optional<DraftMethod> heads_of(const ModelSpec& model, const Fields& root) {
   std::string source = model.source;
   while (!source.empty() && source.back() == '/') source.pop_back();
@@ -177,7 +178,7 @@ void adapt_draft(const Fields& root, const DraftRole& role, ModelSpec& model) {
     return !third && group.component == Component::kNorms && group.place == Place::kLast;
   });
   for (TensorGroup& group : model.tensors) {
-    // Only the first layer is read. More than one is rare, and their tensors are the same.
+    // Only the first layer is read. More than one layer is rare, and all have the same tensors.
     const bool reads_both = group.module.ends_with(".q_proj") || group.module.ends_with(".k_proj") ||
                             group.module.ends_with(".v_proj") || group.module.ends_with(".qkv_proj");
     if (third && reads_both && group.columns == hidden) group.columns = checked_mul(hidden, 2, "the width of a draft");

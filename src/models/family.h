@@ -22,15 +22,15 @@ struct MlpPlan;
 
 enum class NormStyle : std::uint8_t { kRms, kLayerNorm, kNoWeight };
 
-// The config key that switches a feature on: "attention_bias". "+" means always on, "" never, and "+use_qk_norm" on
-// unless the key says otherwise.
+// The config key that switches a feature on, such as "attention_bias". "+" means always on, "" means never, and
+// "+use_qk_norm" means on unless the key says otherwise.
 using Switch = std::string_view;
 
 // How the tensors differ from Llama's, which has two RMS norms, a gated MLP, and no biases unless the config says so.
 struct Traits {
   bool may_have_more =
       false;  // blocks may have tensors that no known field describes, so the weights get a wider range
-  std::optional<Switch> biases{};  // biases of queries, keys, values, outputs and MLPs; otherwise each has its own key
+  std::optional<Switch> biases{};  // one key for all biases; otherwise each kind has its own
   Switch qkv_bias = "attention_bias";
   Switch o_bias = "attention_bias";
   Switch mlp_bias = "mlp_bias";
@@ -39,7 +39,7 @@ struct Traits {
   Switch qk_norm_key = "+";
   Gate gate = Gate::kNone;
   Switch gate_key = "+";
-  Switch shares_values = "";  // the keys are also the values, if heads have another width than the config's
+  Switch shares_values = "";  // if heads have another width than the config's, the keys are also the values
   bool has_sinks = false;
   std::uint64_t norms = 2;     // in a layer with a mixer and an MLP
   Switch sandwich_norms = "";  // twice as many norms
@@ -56,7 +56,7 @@ struct Traits {
   std::string_view mlp_width = "intermediate_size";  // the key of the width
   bool splits_embedding = true;                      // over the ranks
   bool has_position_table = false;
-  std::uint64_t position_offset = 0;  // additional rows in the table of positions
+  std::uint64_t position_offset = 0;  // more rows in the table of positions
   bool ties_by_default = false;
   bool has_lm_head = true;
   bool stores_head = false;       // files contain the head even if the class ties it
@@ -69,7 +69,7 @@ struct Traits {
   std::string_view shared_width = "shared_expert_intermediate_size";
   Switch routes_shared = "";        // the router also weights the shared experts
   bool has_router_bias = false;     // one float32 for each expert, which only affects the choice
-  Switch router_bias_key = "";      // the same, if the config says so
+  Switch router_bias_key = "";      // as has_router_bias, if this key of the config is true
   bool has_float32_router = false;  // in serving engines' classes
   bool has_expert_biases = false;   // for router and experts (gpt-oss)
   bool has_gated_experts = true;

@@ -53,7 +53,7 @@ constexpr GgufArch kArchs[] = {
      {.pattern = GgufWindow::kByLayer}},
     {.names = "minimax-m3=minimax_m3", .needs = "attention.indexer.key_length attention.indexer.head_count"},
     {.names = "deepseek4=deepseek_v4", .needs = "attention.sliding_window"},
-    // Encoders and diffusion models attend in both directions and have no cache; an assistant reads its target's cache.
+    // Encoders and diffusion models attend in both directions and have no cache. An assistant reads its target's cache.
     {"bert modern-bert=modernbert nomic-bert=nomic_bert nomic-bert-moe=nomic_bert neo-bert jina-bert-v2 jina-bert-v3 "
      "eurobert gemma-embedding wavtokenizer-dec dream llada llada-moe rnd1 t5encoder gemma4-assistant",
      read_no_cache},
@@ -89,7 +89,7 @@ constexpr GgufArch kArchs[] = {
     {.names = "rwkv6 rwkv6qwen2 rwkv7 arwkv7", .recurrence = GgufRecurrence::kRwkv, .needs = "wkv.head_size"},
 };
 
-// "deepseek_v3" for the word "deepseek2=deepseek_v3"; nothing if the word is for another architecture.
+// "deepseek_v3" if the word is "deepseek2=deepseek_v3"; nothing if the word is for another architecture.
 std::optional<std::string_view> type_of(std::string_view word, std::string_view architecture) {
   if (!word.starts_with(architecture)) return std::nullopt;
   word.remove_prefix(architecture.size());
@@ -101,7 +101,7 @@ std::optional<std::string_view> type_of(std::string_view word, std::string_view 
 // The window: llama.cpp's fixed value, or the file's.
 std::uint64_t complete_window(GgufKeys& keys, const GgufArch& arch, std::string_view architecture) {
   std::uint64_t window = keys.number(kWindowKey);
-  // EXAONE 4: of its two models, only the one with 64 layers has windows.
+  // Of EXAONE 4's two models, only the one with 64 layers has windows.
   const bool none = architecture == "exaone4" && keys.num_layers() != 64;
   const bool switched = architecture == "smallthinker" ? window > 0 : window > 0 || !keys.contains(kWindowKey);
   if (arch.window.fixed > 0 && switched)
@@ -115,14 +115,14 @@ std::uint64_t complete_window(GgufKeys& keys, const GgufArch& arch, std::string_
   return window;
 }
 
-// A word for each layer, and the key of the file that they come from: "" if all layers are the same.
+// A word for each layer, and the file's key that they come from: "" if all layers are the same.
 struct Layers {
   std::vector<std::string_view> words;
   std::string_view own{};
   std::uint64_t fallback = 0;  // used if the key is absent
 };
 
-// Which layers have the window: by the file's list, or all but one of each pattern.
+// Marks the layers that have the window: those in the file's list, or all but one of each pattern.
 void slide(const GgufKeys& keys, const GgufWindow& rule, std::string_view word, Layers& out) {
   const bool listed = keys.is_array(kPatternKey);
   if (!listed && rule.pattern == GgufWindow::kByLayer)
@@ -141,7 +141,7 @@ void slide(const GgufKeys& keys, const GgufWindow& rule, std::string_view word, 
   out.fallback = rule.pattern;
 }
 
-// Which layers are recurrent: by the list that newer files have, or all but every interval-th.
+// Marks the recurrent layers: those in the list that newer files have, or all but every interval-th.
 void recur(const GgufKeys& keys, std::uint64_t usual, Layers& out) {
   constexpr std::string_view kList = "attention.recurrent_layers";
   constexpr std::string_view kInterval = "full_attention_interval";
@@ -184,7 +184,7 @@ void complete_layers(GgufKeys& keys, const GgufArch& arch, std::string_view arch
   if (!layers.own.empty()) keys.set("layer_types", layers.words, layers.own, layers.fallback);
 }
 
-// Which layers have their own indexer. The first conversion of GLM-5.2 (context of 1M) did not have the list.
+// Which layers have their own indexer. The first conversion of GLM-5.2 (context of 1M) has no list.
 void complete_indexers(GgufKeys& keys, std::string_view architecture) {
   constexpr std::string_view kTypes = "attention.indexer.types";
   if (architecture == "deepseek32") return;  // every layer has one, whatever a file says (deepseek32.cpp reads no list)
@@ -198,7 +198,7 @@ void complete_indexers(GgufKeys& keys, std::string_view architecture) {
   keys.set("indexer_types", words, kTypes, 4);
 }
 
-// In a config head_dim is the width of Gemma 4's window heads.
+// In a config, head_dim is the width of Gemma 4's window heads.
 void complete_gemma4(GgufKeys& keys) {
   const std::uint64_t full = keys.positive("attention.key_length");
   keys.set("global_head_dim", full, "attention.key_length");
@@ -227,7 +227,7 @@ void complete_deepseek4(GgufKeys& keys) {
   }
   const std::vector<std::uint64_t> ratios = keys.per_layer("attention.compress_ratios");
   keys.set("compress_ratios", ratios, "attention.compress_ratios");
-  constexpr std::uint64_t kIndexedRatio = 4;  // layers that compress by this ratio have an indexer
+  constexpr std::uint64_t kIndexedRatio = 4;  // layers with this ratio have an indexer
   if (std::find(ratios.begin(), ratios.end(), kIndexedRatio) == ratios.end()) return;
   for (const std::string_view own : {"attention.indexer.key_length", "attention.indexer.head_count"})
     keys.positive(own);

@@ -1,5 +1,5 @@
 // The table of GGUF architectures (general.architecture): Hugging Face's name of each, and facts about its layers that
-// are not in the file. To add one, write its name in a row of gguf_archs.cpp.
+// are not in the file. To add an architecture, write its name in a row of gguf_archs.cpp.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct GgufWindow {
   static constexpr std::uint64_t kByLayer = ~std::uint64_t{0};  // the file must give it
 
   std::uint64_t pattern = 0;   // every pattern-th layer has full attention; 0: none has
-  bool full_first = false;     // the full one is the first of a pattern, else the last
+  bool full_first = false;     // the full layer is the first of a pattern, otherwise the last
   std::uint64_t fallback = 0;  // the window if the key is absent; 0: then there are no windows
   std::uint64_t fixed = 0;     // the window, whatever the key says
 };
@@ -33,7 +33,7 @@ struct GgufArch {
   GgufWindow window{};
   GgufRecurrence recurrence = GgufRecurrence::kNone;
   std::string_view needs{};    // keys that llama.cpp requires
-  std::uint64_t interval = 0;  // if the file does not list recurrent layers, all except every interval-th are recurrent
+  std::uint64_t interval = 0;  // if the file does not list recurrent layers, all but every interval-th are recurrent
   bool empty_is_recurrent = false;  // layers without KV heads are recurrent
 };
 
@@ -44,11 +44,11 @@ bool is_gguf_projector(std::string_view architecture);
 // Hugging Face's name of the architecture.
 std::string gguf_model_type(const GgufArch& arch, std::string_view architecture, bool windowed);
 
-// Latent attention if the file has its keys, else plain attention.
+// Reads latent attention if the file has its keys, otherwise plain attention.
 void read_latent_or_plain(Reader& reader);
 
-// Adds what an architecture's keys imply, after the table of keys is translated: the kind of each layer, and
-// llama.cpp's defaults for absent keys.
+// Adds what an architecture's keys imply, once the table of keys is translated: the kind of each layer, and llama.cpp's
+// defaults for absent keys.
 void complete_gguf_keys(GgufKeys& keys, const GgufArch& arch, std::string_view architecture);
 
 // Fills ModelSpec::graph.

@@ -24,7 +24,7 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// A name "blk.N.rest": the layer N, and the name with "*" in its place.
+// A name "blk.N.rest", split into the layer N and the name with "*" instead of N.
 struct Name {
   std::optional<std::uint64_t> layer;
   std::string module;
@@ -137,8 +137,8 @@ void read_gguf_tensors(const Gguf& file, std::uint64_t num_layers, ModelSpec& mo
     const auto type = find_ggml_type(tensor.type);
     Name name = parse_name(tensor.name);
     const Component component = component_of(name, model.layers.size());
-    // Tensors applied to the embedding before the first layer are on that layer's device. LFM2's last norm also has
-    // that name.
+    // A tensor that is applied to the embedding before the first layer is on that layer's device. LFM2's last norm has
+    // such a name too.
     for (const std::string_view first : {"token_embd_norm.", "per_layer_model_proj.", "per_layer_proj_norm."})
       if (name.module.starts_with(first) && has_output_norm) name.layer = 0;
     if (!type) {
@@ -174,7 +174,7 @@ void read_gguf_tensors(const Gguf& file, std::uint64_t num_layers, ModelSpec& mo
     else
       ++same.outside;
   }
-  // At most 16 bits each, as for every quantized tensor.
+  // At most 16 bits per element, as for every quantized tensor.
   for (const auto& [key, elements] : unknown)
     model.unknown_tensors.push_back({key.first, "the size of ggml type " + std::to_string(key.second),
                                      Elements(elements.count() / 16), Elements(elements.count() / 4), elements});
@@ -206,7 +206,7 @@ void read_gguf_tensors(const Gguf& file, std::uint64_t num_layers, ModelSpec& mo
     model.tensors.push_back(std::move(head));
   }
   check_metadata(file, num_layers, model);
-  // The mixture named by its number, else the type with the most bytes.
+  // The mixture, named by its number, or else the type with the most bytes.
   if (const auto id = file.count("general.file_type"))
     for (const FileType& row : kFileTypes)
       if (row.id == *id) model.stored_weights = row.name;
@@ -226,7 +226,7 @@ bool is_cache_key(std::string_view key) {
                      [&](std::string_view part) { return key.find(part) != std::string_view::npos; });
 }
 
-// Keys of latents are understood in any architecture.
+// Keys of latents count in any architecture.
 std::vector<std::string> cache_keys_of_unknown(const GgufKeys& keys) {
   const bool latent = keys.number("attention.key_length_mla") > 0 && keys.number("attention.value_length_mla") > 0;
   std::vector<std::string> out;
@@ -296,7 +296,7 @@ ModelSpec read_gguf(const Gguf& file, std::string_view source, const ReadOptions
   ModelSpec model;
   model.source = source;
   model.is_gguf = true;
-  // The types that llama.cpp computes and caches in by default; recurrent states are always float32 there.
+  // By default llama.cpp computes and caches in these types. Its recurrent states are always float32.
   model.dtype = Dtype::kFloat16;
   model.declared_state_dtype = Dtype::kFloat32;
 

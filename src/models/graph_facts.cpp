@@ -24,11 +24,11 @@ constexpr std::string_view kWeightsByKey =
     "exaone-moe glm-dsa glm4moe hy_v4 kimi-k3 minimax-m3 nemotron_h nemotron_h_moe step35";
 constexpr std::uint64_t kMostGraphHeads = 1U << 20U;
 constexpr std::string_view kClamped = "step35";
-// Not if a draft needs the hidden states of all rows.
+// Unless a draft needs the hidden states of all rows.
 constexpr std::string_view kChosenLate = "bailingmoe3 hy_v3";
 // llm_arch_supports_mixed_batch of v0.6.0.
 constexpr std::string_view kNeverMixed = "cogvlm deepseek4 granite-switch eagle3 dflash gemma4-assistant";
-// Architectures whose buffers were exact to the byte in contexts of every kind on one GPU.
+// Architectures whose buffers were exact to the byte in executed contexts of every kind on one GPU.
 constexpr std::string_view kChecked =
     "arcee bailingmoe bailingmoe2 codeshell cohere2 cohere2moe command-r dbrx deepseek deepseek2 ernie4_5 ernie4_5-moe "
     "exaone exaone4 falcon gemma2 gemma3 glm4 glm4moe gpt-oss gpt2 gptneox granitehybrid hunyuan-dense hunyuan-moe "

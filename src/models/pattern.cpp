@@ -40,8 +40,8 @@ constexpr Row kRows[] = {
     {"mla", Label::kMla},
 };
 
-// A list that is too long is cut (Step-3.5 lists 48 types for 45 layers, the rest are MTP layers). One that is too
-// short is an error.
+// A list that is too long is cut: Step-3.5 lists 48 types for 45 layers, and the rest are MTP layers. A list that is
+// too short is an error.
 void fit_length(Labels& labels, std::uint64_t num_layers, std::string_view key) {
   if (labels.size() < num_layers)
     fail("\"" + std::string(key) + "\" names " + std::to_string(labels.size()) + " layers of " +
@@ -91,7 +91,7 @@ std::optional<Labels> from_numbers(const Fields& config, std::string_view key, s
   return out;
 }
 
-// From the list of layers that get the label `inside`.
+// Labels from a list of the layers that get the label `inside`.
 std::optional<Labels> from_indices(const Fields& config, std::string_view key, std::uint64_t num_layers, Label inside,
                                    Label outside, std::uint64_t first = 0) {
   const auto indices = config.counts(key);
@@ -243,7 +243,8 @@ std::vector<Label> layer_labels(const Fields& config, std::uint64_t num_layers, 
   if (!labels) labels = from_window_pattern(config, num_layers, rule);
   if (!labels)
     if (const auto size = config.find_count("layer_group_size"); size && *size > 0) {
-      // Bailing (Ring, Ling): the last layer of each group, and those after the last whole group, have full attention.
+      // Bailing (Ring, Ling): the last layer of each group, and the layers after the last whole group, have full
+      // attention.
       labels = periodic(num_layers, *size, *size - 1, Label::kFull, Label::kRecurrent);
       for (std::uint64_t i = num_layers / *size * *size; i < num_layers; ++i) (*labels)[i] = Label::kFull;
     }

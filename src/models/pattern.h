@@ -16,7 +16,7 @@ enum class Label {
   kSink,           // sink + window
   kRecurrent,      // the family's recurrent mixer (Mamba, delta net, KDA, lightning, RG-LRU, short convolution)
   kHybrid,         // attention and the recurrent mixer in parallel
-  kHybridSliding,  // the same with a window
+  kHybridSliding,  // as kHybrid, with a window
   kCross,          // cross attention
   kSparse,         // attention with an indexer
   kShared,         // reads the previous layer's cache
@@ -60,10 +60,11 @@ constexpr PatternRule in_all_layers(Label label) {
 // The label of a word in layer_types and the like; Error for an unknown word.
 Label parse_label(std::string_view word, std::string_view key);
 
-// One label for each of `num_layers` layers. Looks for, in this order: layer_types, layers_block_type (lists of
-// words, cut to num_layers), hybrid_override_pattern, hybrid_layer_pattern, attn_type_list, block_types (cycled),
-// attention_types, full_attn_idxs, attn_layer_indices, linear_attn_config, full_attention_interval,
-// attn_layer_period/offset, sliding_window_pattern, layer_group_size, then the rule.
+// One label for each of `num_layers` layers. The first of these keys that the config has decides: layer_types,
+// layers_block_type (lists of words, cut to num_layers), hybrid_override_pattern, hybrid_layer_pattern, attn_type_list,
+// block_types (cycled), attention_types, full_attn_idxs, attn_layer_indices, linear_attn_config,
+// full_attention_interval, attn_layer_period/offset, sliding_window_pattern, layer_group_size. If it has none, the rule
+// decides.
 std::vector<Label> layer_labels(const Fields& config, std::uint64_t num_layers, const PatternRule& rule);
 
 }  // namespace kvplan

@@ -1,4 +1,4 @@
-// From the bytes of a config.json or a GGUF header to a ModelSpec. Opens no files and no network connection.
+// Turns the bytes of a config.json or a GGUF header into a ModelSpec. Opens no files and no network connection.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace kvplan {
 
-// For a config that is read as a draft for another model, which may be heads over that model's hidden states.
+// For a config that is read as a draft: it may be heads over another model's hidden states.
 struct DraftRole {
   std::optional<DraftMethod> method;              // the method, as requested; absent: from the config and the name
   std::uint64_t hidden_size = 0, vocab_size = 0;  // of the model that the draft is for

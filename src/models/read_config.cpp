@@ -1,4 +1,4 @@
-// From config.json to a ModelSpec: finds the decoder's part, dispatches to its family, and records what was read.
+// From config.json to a ModelSpec: finds the decoder's part, passes it to its family, and records what was read.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -20,7 +20,7 @@ namespace kvplan {
 
 namespace {
 
-// The model_types of transformers whose models read images or sound and write no text.
+// model_types of transformers whose models read images or sound and write no text.
 constexpr std::string_view kWithoutLanguage =
     "align altclip beit bit chinese_clip clap clip clip_vision_model clipseg conditional_detr convnext convnextv2 cvt "
     "d_fine data2vec-vision dac deformable_detr deit depth_anything depth_pro detr dinat dinov2 "
@@ -76,14 +76,14 @@ constexpr std::array kTowers{
     TowerKey{"text_encoder", TowerKind::kTextEncoder},
 };
 
-// A number of a tower's config, for which a few files have a list.
+// A number in a tower's config. In a few files it is a list.
 std::uint64_t first_number(const Fields& side, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys)
     if (side.is_number(key)) return side.count_or(key, 0);
   return 0;
 }
 
-// What the memory for images depends on: the patches of the largest image, and the tokens made from them.
+// What determines the memory for images: the patches of the largest image, and the tokens made from them.
 void measure_vision(const Fields& object, const Fields& side, TowerModel& out) {
   const Fields vision = side.quietly();
   out.width = first_number(vision, {"hidden_size", "embed_dim", "width"});
@@ -192,8 +192,8 @@ bool shares_a_type(const QuantDeclaration& a, const QuantDeclaration& b) {
          std::any_of(a.rules.begin(), a.rules.end(), [&](const SchemeRule& rule) { return has(rule.scheme); });
 }
 
-// hf_quant_config.json, which vLLM (transformers_utils/config.py) and SGLang (configs/model_config.py) read only if
-// config.json declares nothing, and TensorRT-LLM (_torch/model_config.py) before it.
+// Reads hf_quant_config.json. vLLM (transformers_utils/config.py) and SGLang (configs/model_config.py) read it only if
+// config.json declares nothing. TensorRT-LLM (_torch/model_config.py) reads it first.
 void read_beside(const Fields& root, const Fields& text, std::string_view hf_quant_config, ModelSpec& model) {
   QuantFile file{read_quant_file(hf_quant_config), std::nullopt};
   with_source("hf_quant_config.json", [&] {
@@ -224,7 +224,7 @@ void read_beside(const Fields& root, const Fields& text, std::string_view hf_qua
   model.quant_file = std::make_shared<const QuantFile>(std::move(file));
 }
 
-// Keys about the cache. If one was not read there is a warning, or a refusal if the architecture is unknown.
+// Keys about the cache. If one was not read there is a warning, or, for an unknown architecture, a refusal.
 bool cache_like(std::string_view key) {
   static constexpr std::array kHarmless{std::string_view("laurel_rank"),        std::string_view("adapter_rank"),
                                         std::string_view("time_step_rank"),     std::string_view("gated_norm_rank"),
@@ -232,7 +232,7 @@ bool cache_like(std::string_view key) {
                                         std::string_view("keep_window_size"),   std::string_view("max_window_layers")};
   if (std::find(kHarmless.begin(), kHarmless.end(), key) != kHarmless.end()) return false;
   const auto has = [&](std::string_view part) { return key.find(part) != std::string_view::npos; };
-  // Outputs, types, projections, norms of queries, keys and values, and rotary settings do not affect what is cached.
+  // Outputs, types, projections, norms of queries, keys and values, and rotary settings do not change what is cached.
   if (key.starts_with("output_") || has("hidden_states") || has("qkv") || has("norm") || has("rope")) return false;
   for (const std::string_view end : {"_dtype", "_bias", "_theta", "_dropout", "_token_id", "_scale", "_init", "_lr"})
     if (key.ends_with(end)) return false;
@@ -250,7 +250,7 @@ bool recurrence_like(std::string_view key) {
   return key == "block_types" || key == "block_configs" || key == "full_attn_idxs";
 }
 
-// Whether the key repeats a value that was read under its first name: Zamba2 gives its head width three times.
+// Whether the key repeats a value that was read under another key: Zamba2 gives its head width three times.
 bool read_under_another_name(const Fields& text, std::string_view key) {
   const std::string_view main = alias_group(key);
   if (main.empty()) return false;

@@ -43,7 +43,7 @@ void check_heads(const Heads& heads, bool whole_groups) {
 }
 
 std::uint64_t Reader::num_layers() const {
-  // Nemotron-H may leave out the number, because its pattern has it.
+  // Nemotron-H may leave out the number of layers, because its pattern shows it.
   const Fields bare = text.bare();
   if (!bare.find_count("num_hidden_layers")) {
     std::uint64_t named = 0;
@@ -60,7 +60,7 @@ std::uint64_t Reader::num_layers() const {
   return text.count("num_hidden_layers");
 }
 
-// Some classes have such sizes and round down (GLM-4.5's 96 heads in 4096).
+// Some classes have such sizes and round down (GLM-4.5: 96 heads in 4096).
 static bool is_shape_of_class(const Fields& config, std::uint64_t hidden_size, std::uint64_t num_heads) {
   const Fields of_class = with_class(Fields::empty(), config.class_name());
   return of_class.find_count("hidden_size") == hidden_size && of_class.find_count("num_attention_heads") == num_heads;
@@ -164,7 +164,7 @@ Heads LayerHeads::of(std::uint64_t layer, Heads heads) const {
   return heads;
 }
 
-// The longest context, as far as the file itself gives it. A default of the class may be older than the file's window.
+// The longest context that the file itself gives. A default of the class may be older than the file's window.
 static Tokens declared_length(const Reader& reader) {
   for (const Fields& place : {reader.text.bare(), reader.root})
     if (const auto longest = place.find_count("max_position_embeddings")) return Tokens(*longest);
@@ -220,8 +220,8 @@ static bool slides(Label label) {
 void push_attention(Reader& reader, const std::vector<Label>& labels, const Heads& full, const Heads& sliding) {
   const Tokens window = read_window(reader.text);
   const LayerHeads own(reader.text);
-  // If all layers have a window as long as the maximum context, they are planned as full attention. In a model that
-  // also has full attention, the window stays.
+  // If all layers have a window as long as the maximum context, they are planned as full attention. If the model also
+  // has full layers, the window stays.
   const bool stays = window > Tokens(0) && std::find(labels.begin(), labels.end(), Label::kFull) != labels.end();
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] == Label::kRecurrent || labels[i] == Label::kHybrid)
@@ -246,7 +246,7 @@ void read_decoder(Reader& reader, const PatternRule& rule) {
 }
 
 ExpertShape read_experts(const Fields& text, std::uint64_t intermediate_size) {
-  // Lists with an entry for each layer (Hunyuan) are read with the layers; here the first entry is used for all.
+  // Lists with an entry for each layer (Hunyuan) are read with the layers. Here the first entry is used for all.
   const auto number = [&text](std::string_view key) -> std::uint64_t {
     if (const auto list = text.counts(key)) return list->empty() ? 0 : list->front();
     return text.is_object(key) ? 0 : text.count_or(key, 0);
@@ -265,8 +265,8 @@ Ssm read_mamba1(const Fields& config, bool is_alone) {
   Ssm ssm;
   ssm.version = Ssm::Version::kMamba1;
   const std::uint64_t hidden_size = config.count("hidden_size");
-  // If the file gives the mixer's size, "expand" is to be ignored (Falcon-Mamba's says 16 and means 2). In hybrids
-  // the same key is the MLP's.
+  // If the file gives the mixer's size, "expand" is ignored (Falcon-Mamba's says 16 and means 2). In hybrids this key
+  // is the MLP's.
   const std::string_view width = config.has("mamba_d_ssm") ? "mamba_d_ssm" : "intermediate_size";
   const auto own = is_alone || config.has("mamba_d_ssm") ? config.bare().find_count(width) : std::nullopt;
   ssm.d_inner = own && *own > 0 ? *own : scaled_width(config.find_real("expand").value_or(2.0), hidden_size, "expand");
@@ -315,7 +315,7 @@ void read_hybrid(Reader& reader, const PatternRule& rule, const Mixer& recurrent
   const Tokens window = read_window(reader.text);
   const LayerHeads own(reader.text);
   Heads sliding;
-  std::optional<Heads> heads;  // a model with only recurrent layers need not have any
+  std::optional<Heads> heads;  // absent for a model with only recurrent layers
   for (std::uint64_t i = 0; i < layers; ++i) {
     if (labels[i] == Label::kNone) {
       reader.add({{None{}}});
@@ -341,7 +341,7 @@ constexpr std::string_view kIndices =
     "local_layer_ids mlp_only_layers moe_layers sliding_window_layers";
 constexpr std::string_view kLinearIndices = "kda_layers full_attn_layers";
 
-// Keys that, as lists, have an entry for each layer. Empty lists are ignored, except under the last key.
+// Keys that, as lists, have an entry for each layer. An empty list is ignored, except under the last key.
 constexpr std::string_view kEntries =
     "is_moe_layer mlp_layer_types no_rope_layers num_attention_heads_per_layer num_key_value_heads_per_layer "
     "sparse_attention_freq sliding_window moe_layer_freq";
@@ -390,8 +390,8 @@ void check_layer_lists(const Reader& reader) {
   if (const auto sparse = reader.text.child("sparse_attention_config")) check_entries(*sparse, layers);
 }
 
-// The suffixes by which vLLM recognises pooling models (config/model.py, _SUFFIX_TO_DEFAULTS); a bare "Model" is one
-// unless it is part of the name of a generating class.
+// The suffixes by which vLLM recognises pooling models (config/model.py, _SUFFIX_TO_DEFAULTS). A bare "Model" is one
+// too, unless it is part of the name of a generating class.
 static bool names_embedder(std::string_view architecture) {
   for (const std::string_view suffix :
        {"ForTextEncoding", "EmbeddingModel", "ForSequenceClassification", "ForTokenClassification",
@@ -406,7 +406,7 @@ static bool names_embedder(std::string_view architecture) {
 static bool attends_both_ways(const Reader& reader) {
   const Fields& text = reader.text;
   const auto says = [&](std::string_view key, bool value) { return text.is_bool(key) && text.find_bool(key) == value; };
-  // PaliGemma's flag is only about its prompt: it has a tower, and generates.
+  // PaliGemma's flag is only about its prompt. The model has a tower, and generates.
   return says("is_causal", false) || (says("use_bidirectional_attention", true) && reader.model.towers.empty()) ||
          reader.model.architecture.ends_with("BidirectionalModel");
 }

@@ -1,5 +1,5 @@
 // What a family's functions use: the config, the model under construction, and readers that most families share. A
-// family decides which mixer each layer has; everything here is about fields.
+// family decides which mixer each layer has. Everything here is about fields.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace kvplan {
 
-// More layers than any model has (the deepest merges have some 320). A config with 2^60 layers must be an error, not an
+// More layers than any model has: the deepest merges have some 320. A config with 2^60 layers must be an error, not an
 // endless loop, and a search visits all layers about a hundred times.
 inline constexpr std::uint64_t kMaxLayers = 512;
 // Returns `layers`, or throws if there are more than kMaxLayers. For keys other than num_hidden_layers, which is always
@@ -30,7 +30,7 @@ struct Reader {
   Fields text;  // its decoder's part, with its class's defaults; the root itself if nothing is nested
   ModelSpec& model;
 
-  // num_hidden_layers or an alias, else the length of the pattern. Error if both are absent.
+  // num_hidden_layers or an alias, or else the length of the pattern. Throws Error if both are absent.
   std::uint64_t num_layers() const;
   void add(Layer layer) { model.layers.push_back(std::move(layer)); }
   void warn(std::string_view code, std::string message) const;
@@ -40,12 +40,12 @@ struct Reader {
 // num_heads, num_kv_heads, head_dim and v_head_dim of `config`, with the usual defaults: KV heads default to the heads,
 // head_dim to hidden_size / num_attention_heads, v_head_dim to head_dim. Error if KV heads do not divide the heads.
 Heads read_heads(const Fields& config);
-// The same under other keys; absent ones fall back to `base`.
+// As read_heads, under other keys. Absent ones fall back to `base`.
 struct HeadKeys {
   std::string_view num_heads, num_kv_heads, head_dim, v_head_dim;
 };
 Heads read_heads(const Fields& config, const HeadKeys& keys, const Heads& base);
-// `whole_groups`: the KV heads must divide the heads. In a GGUF they need not: llama.cpp accepts it.
+// `whole_groups`: the KV heads must divide the heads. A GGUF does not have to, because llama.cpp accepts it.
 void check_heads(const Heads& heads, bool whole_groups = true);
 
 // The first of the keys whose number is above zero.
@@ -58,14 +58,14 @@ Tokens read_window(const Fields& config);
 // For each layer, whether the list under `key` contains its number; empty if there is no list.
 std::vector<bool> listed_layers(const Fields& config, std::string_view key, std::uint64_t layers);
 
-// The keys of a file, for a message: only the first ones, since a file may have any number.
+// The keys of a file, for a message: only the first ones, because a file may have any number.
 std::string first_named(const std::vector<std::string>& keys);
 
 // The entry of per_layer_config for one layer, under the layer's number.
 std::optional<Fields> layer_config(const Fields& config, std::uint64_t layer);
 
-// Overrides for single layers: per_layer_config {"5": {"head_dim": 512, "num_key_value_heads": 2}}, and lists of heads
-// (Laguna's windows have more query heads; in DeciLM each layer has its own KV heads).
+// Overrides for single layers: per_layer_config {"5": {"head_dim": 512, "num_key_value_heads": 2}}, and lists of heads.
+// Laguna's windows have more query heads, and in DeciLM each layer has its own KV heads.
 class LayerHeads {
  public:
   explicit LayerHeads(const Fields& config);
@@ -79,14 +79,14 @@ class LayerHeads {
 // Layers [first, last) run `passes` times; every pass after the first has a separate cache.
 void repeat_layers(Reader& reader, std::uint64_t first, std::uint64_t last, std::uint64_t passes);
 
-// The mixer for an attention label: full, sliding, chunked or sink. A window that is at least as long as the model's
-// maximum length is full attention.
+// The mixer for an attention label: full, sliding, chunked or sink. A window at least as long as the model's maximum
+// length is full attention.
 Mixer attention_mixer(const Reader& reader, Label label, const Heads& heads, Tokens window);
 
-// Attention with one shape of heads in full layers and another in windows; single layers may override it.
+// Attention with one shape of heads in full layers and another in windows. Single layers may override it.
 void push_attention(Reader& reader, const std::vector<Label>& labels, const Heads& full, const Heads& sliding);
 
-// A whole decoder of plain attention: labels by the pattern, and the same heads in every layer except for overrides.
+// A whole decoder of plain attention: labels by the pattern, and the same heads in every layer, except for overrides.
 void read_decoder(Reader& reader, const PatternRule& rule);
 
 // Experts have the dense MLP's width if the config does not give theirs.
@@ -103,8 +103,8 @@ void read_hybrid(Reader& reader, const PatternRule& rule, const Mixer& recurrent
 // layer like the first.
 void refuse_layers_that_are_no_list(const Fields& text);
 
-// Throws Error(kBadInput) for a list with too few entries for the layers. A list of layers that contains one beyond the
-// last gets a warning: engines skip it, and the config may have been cut short.
+// Throws Error(kBadInput) for a list with too few entries for the layers. If a list of layers names one beyond the
+// last, there is a warning: engines skip it, and the config may have been cut short.
 void check_layer_lists(const Reader& reader);
 
 // Whether a model is for embeddings or scores rather than for generating.
@@ -113,17 +113,17 @@ void read_purpose(Reader& reader);
 
 // The rotary tables that a config needs.
 
-// Tables of the decoder's attention layers, each distinct one once; empty for a decoder without rotation, or of a class
-// for which that is not known. reader.model.layers must be filled.
+// Tables of the decoder's attention layers, each distinct one once. Empty if the decoder has no rotation, or if that is
+// not known for its class. reader.model.layers must be filled.
 std::vector<RotaryTable> read_rotary_tables(const Reader& reader);
-// The rotation of a model whose tables are known, if it has only one and that is not scaled.
+// The rotation of a model whose tables are known. Nothing if it has several, or if it is scaled.
 std::optional<PlainRotation> read_plain_rotation(const Reader& reader);
 
 // Drafts that are not a whole model: EAGLE's layer and Medusa's heads.
 
 struct DraftRole;  // models/read.h
 
-// Whether the config describes Medusa heads; and the heads as a model without layers.
+// Whether the config describes Medusa heads. The second function returns the heads as a model without layers.
 bool is_medusa(const Fields& root);
 ModelSpec read_medusa(const Fields& root, std::string_view source, const DraftRole& role);
 // Turns a small decoder into the EAGLE head that its config describes. Other drafts stay as they are.

@@ -84,7 +84,8 @@ Settings settings_of(const Fields& text) {
   out.full = given ? given : text.child("rope_scaling");
   out.window = out.full;
   out.apart = text.contains("swa_rope_theta");
-  // In these models windows have a separate unscaled rotation; in OLMo 3 only if the rotation of full layers is scaled.
+  // In these models windows have a separate unscaled rotation. In OLMo 3 they do only if the rotation of full layers is
+  // scaled.
   const bool is_olmo3 = text.class_name() == "olmo3" && type_of(out.full) != "default";
   if (text.contains("rope_local_base_freq") || has_word("gemma3_text gemma3n_text", text.class_name()) || is_olmo3) {
     out.window.reset();
@@ -156,8 +157,8 @@ std::vector<RotaryTable> read_rotary_tables(const Reader& reader) {
         add(settings.full, latent->latent.qk_rope_head_dim, 0);
       } else if (const auto* sparse = std::get_if<SparseMla>(&mixer)) {
         add(settings.full, sparse->latent.qk_rope_head_dim, 0);
-        // The indexer pairs elements differently; if the config lets it pair them alike, GLM's classes share one
-        // table.
+        // The indexer pairs elements differently. If the config lets it pair them as attention does, GLM's classes
+        // share one table.
         const bool is_alike = text.class_name() != "glm_moe_dsa" || text.flag("indexer_rope_interleave", false);
         add(settings.full, sparse->latent.qk_rope_head_dim, 1, is_alike);
       } else if (const auto* compressed = std::get_if<Compressed>(&mixer)) {

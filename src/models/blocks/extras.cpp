@@ -6,8 +6,8 @@
 
 namespace kvplan {
 
-// An estimate for encoder and decoder of a class whose tensors no row lists: 4 h^2 for attention and 8 h^2 for an MLP,
-// the latter once per expert in layers that have experts.
+// An estimate for the encoder and decoder of a class whose tensors no row lists: 4 h^2 for attention and 8 h^2 for an
+// MLP. In layers that have experts, the latter counts once per expert.
 static Elements estimated_stacks(const Inventory& inventory) {
   const Fields text = inventory.text.quietly();
   const std::uint64_t square = checked_mul(inventory.hidden, inventory.hidden, "a layer");
@@ -53,7 +53,7 @@ std::vector<LayerRun> all_layers(const Inventory& inventory) {
 }
 
 // DeepSeek-V4, GLM-5.3-Flash and Hy-V4: several residual streams, mixed before and after each block. DeepSeek and GLM
-// mix every stream with every other one; Hy-V4 weights them one by one.
+// mix every stream with every other one. Hy-V4 weights each stream separately.
 void write_hyper_connections(Inventory& out, const HyperConnections& form) {
   const std::uint64_t m = out.text.count_or("hc_mult", 4);
   if (m == 0 || m > 64) return;
@@ -68,8 +68,8 @@ void write_hyper_connections(Inventory& out, const HyperConnections& form) {
   out.plain(Component::kOther, "model.hc_head", times(m, wide) + m + 1).is_float32 = true;
 }
 
-// LongCat's n-gram embeddings: E = splits * (neighbours - 1) tables of ratio * vocab + 2 i + 1 rows, i = 0 .. E - 1,
-// each hidden / E wide, with a projection of each to the hidden size. Source: vLLM's NgramEmbedding.
+// LongCat's n-gram embeddings: E = splits * (neighbours - 1) tables of ratio * vocab + 2 i + 1 rows, i = 0 .. E - 1.
+// Each is hidden / E wide and has a projection to the hidden size. Source: vLLM's NgramEmbedding.
 void write_ngrams(Inventory& out) {
   const auto number = [&](std::string_view key, std::string_view other) {
     const auto value = out.text.find_count(key);
@@ -88,7 +88,7 @@ void write_ngrams(Inventory& out) {
   out.linear(Component::kEmbedding, "model.ngram_embeddings.post_projs", out.hidden, out.hidden);
 }
 
-// MTP layers: a decoder layer each, with a projection of two hidden states. They are counted separately.
+// MTP layers: each is a decoder layer with a projection of two hidden states. They are counted separately.
 void write_mtp(Inventory& out, const std::vector<Ffn>& ffns) {
   const ModelSpec& model = out.reader.model;
   const std::uint64_t count = model.num_nextn_layers;

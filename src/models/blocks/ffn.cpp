@@ -46,7 +46,7 @@ struct ByLayer {
 
 struct ExpertKeys {
   ByLayer top_k, width, shared;
-  std::vector<ByLayer> other_top_k;  // used if the first key is present but empty
+  std::vector<ByLayer> other_top_k;  // used if the first key is there but empty
 
   explicit ExpertKeys(const Inventory& inventory)
       : top_k(inventory.text, "num_experts_per_tok"),
@@ -211,7 +211,7 @@ Ffn experts_of(const Inventory& inventory, const ExpertKeys& keys, std::uint64_t
   return out;
 }
 
-// One letter for each layer, for models whose layers have either a mixer or an MLP (Nemotron-H).
+// One letter per layer, for models whose layers have either a mixer or an MLP (Nemotron-H).
 std::optional<std::vector<char>> single_letters(const Inventory& inventory, std::uint64_t layers) {
   if (!inventory.traits.alternates) return std::nullopt;
   std::vector<char> out;
@@ -307,7 +307,7 @@ static void write_experts(Inventory& out, const Ffn& ffn, const std::string& at)
   if (out.component(Component::kRouter) != Component::kRouter) router.kept = Kept::kPlain;
   if (traits.has_float32_router) router.kept = Kept::kFloat32;
   if (ffn.hashed) {
-    // The experts of each token id, which engines store in 32 bit.
+    // For each token id, its experts. Engines store them in 32 bit.
     out.plain(Component::kRouter, at + "gate.tid2eid", times(out.vocab, ffn.top_k)).is_float32 = true;
   }
   if (bias) out.plain(Component::kRouter, at + "router.bias", choices);

@@ -1,5 +1,5 @@
 // The fallback, for a config of an unknown class or one that names its kind in attention_type. Each layer's kind comes
-// from its word in layer_types, else from attention_type, else from the fields that the config has.
+// from its word in layer_types, or from attention_type, or from the fields that the config has.
 #include <algorithm>
 
 #include "kvplan/error.h"
@@ -10,7 +10,7 @@ namespace kvplan {
 
 namespace {
 
-// The values of attention_type, and the field that each needs.
+// The values of attention_type, and the field that each value needs.
 struct KindRow {
   std::string_view words, kind, needs;
 };
@@ -164,7 +164,7 @@ bool names_a_kind(const Reader& reader, std::string_view word) {
     const auto kv = own.find_count("num_key_value_heads");
     return !kv || *kv == (row->kind == "mqa" ? 1 : own.count_or("num_attention_heads", 0));
   }
-  if (row->kind == "gqa") return false;  // the heads already say so
+  if (row->kind == "gqa") return false;  // the heads show it
   if (row->kind == "kda") return own.is_object("linear_attn_config");
   return row->needs.empty() || own.count_or(row->needs, 0) > 0;
 }

@@ -45,7 +45,7 @@ static bool has_head(const Inventory& inventory) {
   return !has_word(kBodies, name);
 }
 
-// Whether the file ties the head: the config of the class that owns it decides, which is the outermost one
+// Whether the file ties the head. The config of the class that owns the head decides, which is the outermost one
 // (transformers' PreTrainedModel.get_expanded_tied_weights_keys). The decoder of an encoder-decoder pair is a whole
 // model and owns its head.
 static std::optional<bool> stated_tied(const Inventory& inventory) {
@@ -122,7 +122,7 @@ struct Alike {
 bool same_tensors(const Layer& a, const Layer& b) {
   if (a == b) return true;
   if (a.mixers.size() != b.mixers.size()) return false;
-  // Layers that read different caches still have the same projections.
+  // Layers that read different caches have the same projections.
   for (std::size_t i = 0; i < a.mixers.size(); ++i) {
     const auto* left = std::get_if<Shared>(&a.mixers[i]);
     const auto* right = std::get_if<Shared>(&b.mixers[i]);
@@ -146,7 +146,7 @@ std::vector<Alike> alike_layers(const ModelSpec& model, const std::vector<Ffn>& 
   return out;
 }
 
-// For layers whose MLP size the config does not give.
+// Adds an estimate for layers whose MLP size the config does not give.
 void note_missing_width(Inventory& out, const std::vector<Ffn>& ffns) {
   const Traits& traits = out.traits;
   if (!traits.has_mlps || traits.may_lack_mlps || traits.alternates) return;

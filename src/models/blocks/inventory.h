@@ -1,5 +1,5 @@
 // The tensors of a model, from its config and the layers that its family found. The family's traits describe how it
-// differs from Llama; other kinds of mixers have their own functions.
+// differs from Llama. Other kinds of mixers have their own functions.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Ffn {
   std::uint64_t width = 0;   // of one expert
   std::uint64_t shared = 0;  // of all shared experts together
   std::uint64_t latent = 0;  // the width of experts, if it is not the hidden size
-  bool hashed = false;       // experts are chosen by the token's hash, so the choice has no bias
+  bool hashed = false;       // the token's hash chooses the experts, so the choice has no bias
   friend bool operator==(const Ffn&, const Ffn&) = default;
 };
 
@@ -61,7 +61,7 @@ Inventory inventory_of(Reader& reader, const Fields& text, std::string_view mode
 
 // The MLP or the experts of each layer.
 std::vector<Ffn> read_ffns(const Inventory& inventory, std::uint64_t layers);
-std::uint64_t whole_width(double width, std::string_view key);  // rounded down; throws Error if it is out of range
+std::uint64_t whole_width(double width, std::string_view key);  // one width per layer
 std::uint64_t round_to(std::uint64_t value, std::uint64_t multiple);
 // The entry of a list, or the number that the config has instead of a list.
 std::uint64_t entry_of(const Fields& text, std::string_view key, std::size_t entry, std::uint64_t fallback);
@@ -75,8 +75,8 @@ TensorGroup& routed(TensorGroup& group, std::uint64_t experts, std::uint64_t use
 void write_dense_mlp(Inventory& out, Component component, std::string_view module, std::uint64_t width,
                      std::uint64_t hidden, bool gated, bool bias);
 
-// Tensors of several families besides mixers and MLPs. Several residual streams, mixed before and after each block.
-// `weighs`: each stream is weighted separately; otherwise every stream is mixed with every other one.
+// Tensors of several families besides mixers and MLPs. Here: several residual streams, mixed before and after each
+// block. `weighs`: each stream is weighted separately. Otherwise every stream is mixed with every other one.
 struct HyperConnections {
   bool weighs = false;
   bool has_head = true;
@@ -99,17 +99,17 @@ std::vector<LayerRun> layers_of(const Inventory& inventory) {
 
 // The encoder of a config with "encoder" and "decoder", for families that are known: families/encoder_decoder.cpp.
 bool write_pair_encoder(Inventory& out, const Fields& encoder);
-// Encoder and decoder of a class whose stacks are not known: embedding, head and an estimate. Returns true, because
-// there is nothing else to add.
+// Adds embedding, head and an estimate for an encoder and decoder whose class is not known. Returns true, because there
+// is nothing else to add.
 bool write_unknown_stacks(Inventory& out);
 void write_ends(Inventory& out);
-// Moves groups to an encoder in front of the decoder's first stage, because its layers are not among the plan's layers.
+// Moves groups to an encoder in front of the decoder's first stage: its layers are not among the plan's layers.
 void make_encoder(std::span<TensorGroup> groups);
 void write_towers(Inventory& out);
 void write_mtp(Inventory& out, const std::vector<Ffn>& ffns);
 
-// Module names of several families. Experts: w1, w3, w2 of Mixtral are gate, up and down. Indexers: lists that leave
-// out some ".weight" have "indexers_proj".
+// Module names that several families share. Experts: Mixtral's w1, w3, w2 are gate, up and down. Indexers: lists that
+// leave out some ".weight" have "indexers_proj".
 inline constexpr std::string_view kIndexerModules = "self_attn.indexer.weights_proj=self_attn.indexers_proj | =";
 inline constexpr std::string_view kMixtralModules =
     "experts.*.gate_proj=experts.*.w1 experts.*.up_proj=experts.*.w3 experts.*.down_proj=experts.*.w2 | "

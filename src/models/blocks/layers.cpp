@@ -21,7 +21,7 @@ void read_windowed(Reader& reader) {
 }
 
 void read_qwen(Reader& reader) {
-  // Only a list of layers decides.
+  // Only a list of layers counts, not these keys.
   for (const std::string_view key : {"sliding_window", "use_sliding_window", "max_window_layers"})
     reader.text.touch(key);
   read_decoder(reader, {PatternRule::Default::kQwen});
@@ -63,7 +63,7 @@ void read_cross_layer(Reader& reader) {
   }
 }
 
-// Granite Switch: an additional attention with one head after the layers, which routes to adapters.
+// Granite Switch: after the layers there is an additional attention with one head, which routes to adapters.
 void read_router_layer(Reader& reader) {
   read_decoder(reader, {});
   Heads heads = read_heads(reader.text);
@@ -108,7 +108,7 @@ Latent layer_latent(const Fields& config, std::uint64_t layer) {
   return latent;
 }
 
-// Which layers have their own indexer: listed, as letters (F and S), or every n-th.
+// Which layers have their own indexer: by a list, by letters (F and S), or every n-th layer.
 std::vector<bool> own_indexers(const Fields& config, std::uint64_t layers) {
   std::vector<bool> own(layers, true);
   if (const auto types = config.strings("indexer_types")) {
@@ -173,7 +173,7 @@ void read_mla(Reader& reader) {
   reader.model.layers.assign(layers, Layer{{latent}});
 }
 
-// dots3.note: layers with a window have their own latent width: one key for all heads, and no value.
+// dots3.note: layers with a window have a latent of another width: one key for all heads, and no value.
 static void keep_windows(Reader& reader) {
   const std::uint64_t width = reader.text.count_or("swa_head_dim", 0);
   const Tokens window = read_window(reader.text);
@@ -257,8 +257,8 @@ void read_kimi_linear(Reader& reader) {
   const Fields& text = reader.text;
   if (!text.is_object("linear_attn_config") && !text.has("linear_num_heads")) return read_mla(reader);
   const PatternRule rule = full_every(4, Label::kRecurrent);
-  // Reads the keys in separate statements, because reports list them in the order of reading and C++ does not specify
-  // the order of arguments.
+  // Reads the keys in separate statements: reports list them in the order of reading, and C++ does not specify the
+  // order of arguments.
   const Linear linear = read_linear_heads(text, 32, 128);
   push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), linear);
 }
@@ -283,7 +283,7 @@ void read_lightning(Reader& reader) {
   push_linear_and_latent(reader, layer_labels(text, reader.num_layers(), rule), linear);
 }
 
-// A model of Mamba 2 only: num_heads and head_dim are the mixer's.
+// For a model with only Mamba 2 layers, num_heads and head_dim are the mixer's.
 Ssm read_mamba2_alone(const Fields& text) {
   Ssm ssm;
   ssm.d_state = text.count_or("state_size", 128);
@@ -306,10 +306,10 @@ Ssm read_ssm(const Fields& config) {
   return read_mamba1(config);
 }
 
-// Bamba, Granite 4, Nemotron-H: Mamba 2 alternating with attention, by a list or a string of letters.
+// Bamba, Granite 4, Nemotron-H: Mamba 2 and attention alternate, by a list or a string of letters.
 void read_mamba2_hybrid(Reader& reader) {
   const Fields& text = reader.text;
-  // A Granite model with only attention layers also has Mamba keys, but no layer uses them.
+  // A Granite model with only attention layers has Mamba keys too, but no layer uses them.
   read_hybrid(reader, pattern_of(reader, {}), read_mamba2(text));
 }
 

@@ -36,7 +36,7 @@ void read_lightning(Reader& reader);
 void push_linear_and_latent(Reader& reader, const std::vector<Label>& labels, const Linear& linear);
 Linear read_delta_net(const Fields& config);  // linear_num_key_heads ...
 Linear read_kda(const Fields& settings);      // from linear_attn_config
-// KDA from linear_attn_config, else from linear_* keys, else with the class's usual heads.
+// KDA by linear_attn_config, or by linear_* keys, or with the class's usual heads.
 Linear read_linear_heads(const Fields& text, std::uint64_t num_heads, std::uint64_t head_dim);
 Linear read_matrix_state(const Heads& heads);  // lightning attention has one d x d matrix per head
 
@@ -44,7 +44,7 @@ Linear read_matrix_state(const Heads& heads);  // lightning attention has one d 
 void read_mamba2_model(Reader& reader);   // families/mamba.cpp
 void read_mamba2_hybrid(Reader& reader);  // Bamba, Granite 4, Nemotron-H
 Ssm read_mamba2_alone(const Fields& text);
-Ssm read_ssm(const Fields& config);  // Mamba 2 if it has its own heads, else Mamba 1
+Ssm read_ssm(const Fields& config);  // Mamba 2 if it has its own heads, otherwise Mamba 1
 ShortConv read_short_conv(const Fields& config);
 std::uint64_t channels_of(std::uint64_t heads, std::uint64_t head_dim);  // of a convolution over all heads
 RgLru read_rg_lru(const Fields& config);

@@ -1,6 +1,6 @@
-// The names of a family's modules in its files and its class, if they differ from Llama's. Source
-// of the rows: transformers 5.23, the modules of each class and conversion_mapping.py; vLLM 0.33, the mappers of
-// model_executor/models; for classes that neither has, the modelling file of the checkpoints.
+// The names of a family's modules in its files and its class, if they differ from Llama's. Source of the rows:
+// transformers 5.23, the modules of each class and conversion_mapping.py; vLLM 0.33, the mappers of
+// model_executor/models. For classes that neither has: the modelling file of the checkpoints.
 #include <algorithm>
 
 #include "kvplan/strings.h"
@@ -37,7 +37,7 @@ static void add_stacked(std::vector<std::string>& names, bool is_mlx) {
   for (std::size_t i = 0, count = names.size(); i < count; ++i) {
     add(names, renamed(names[i], "experts.*.gate_proj=experts.gate_up_proj experts.*.up_proj=experts.gate_up_proj"));
     add(names, renamed(names[i], "experts.*=experts"));
-    // Only for mlx-lm, because in other engines a pattern for dense MLPs would match this name.
+    // Only for mlx-lm: in other engines a pattern for dense MLPs would match this name.
     if (is_mlx) add(names, renamed(names[i], "experts.*=switch_mlp"));
   }
 }

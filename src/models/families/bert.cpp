@@ -185,7 +185,7 @@ static bool write_encoder(Inventory& out, const EncoderForm& form) {
   return true;
 }
 
-// Unusual blocks: their attention is an estimate, everything else is written as usual.
+// Unusual blocks: their attention is an estimate, and everything else is written as usual.
 static bool write_unknown_encoder(Inventory& out) {
   ModelSpec& model = out.reader.model;
   const Elements blocks = Elements(checked_mul(4, times(out.hidden, out.hidden), "a layer")) * model.layers.size();
@@ -240,7 +240,7 @@ static bool write_xmod(Inventory& out) {
   return more;
 }
 
-// BLIP's captioner: BERT's blocks, each with cross attention to the tower's output, which is not cached. Source:
+// BLIP's captioner: BERT's blocks, each with cross attention to the tower's output. That output is not cached. Source:
 // transformers modeling_blip_text.py.
 static bool write_blip_text(Inventory& out) {
   const bool more = write_encoder(out, kBlip);

@@ -56,7 +56,7 @@ static void read_deepseek_v4(Reader& reader) {
   }
 }
 
-// DeepSeek-V4.1: some layers own the entries that those after them read, and some have an indexer. Source: vLLM
+// DeepSeek-V4.1: some layers own entries that later layers read, and some have an indexer. Source: vLLM
 // models/deepseek_v41.
 static void read_deepseek_v41(Reader& reader) {
   const Fields& text = reader.text;
@@ -82,7 +82,7 @@ static void read_deepseek_v41(Reader& reader) {
     text.touch(key);
 }
 
-// Tables of n-grams in some layers: rows of 8 bits with a scale for 32, which a token looks up.
+// Tables of n-grams in some layers: rows of 8 bits with a scale per 32. A token looks up one row.
 static void write_engrams(Inventory& out) {
   const Fields& text = out.text;
   const auto layers = text.counts("engram_layer_ids");
@@ -117,7 +117,7 @@ static void write_deepseek_v4(Inventory& out) {
   out.text.find_count("index_topk");
 }
 
-// For serving engines: how experts are chosen, which decides whether there is a bias.
+// For serving engines: how experts are chosen. It decides whether there is a bias.
 static void note_choice(Inventory& out) {
   out.text.find_string("topk_method");
 }

@@ -3,9 +3,9 @@
 
 namespace kvplan {
 
-// dots.note: latents with an indexer, and layers in between with a window and latents of another shape
-// (per_layer_config). Source: transformers modeling_dots3_note.py.
-// The latents of windows: in per_layer_config, or under the names of the released files.
+// dots.note has latents with an indexer, and in between layers with a window and latents of another shape. Source:
+// transformers modeling_dots3_note.py. This returns a window's latent, from per_layer_config or from the names of the
+// released files.
 static Latent sliding_latent(const Fields& text, const Latent& latent) {
   if (!text.has("swa_kv_lora_rank")) return latent;
   const std::uint64_t nope = text.count_or("swa_qk_nope_head_dim", 192);

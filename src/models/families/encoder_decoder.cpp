@@ -61,7 +61,7 @@ static std::uint64_t image_tokens(const Fields& vision) {
   return patches == 0 ? 0 : patches + (swin ? 0 : 1);
 }
 
-// Frames or tokens of the source: the encoder's maximum, else the decoder's.
+// Frames or tokens of the source: the encoder's maximum, or else the decoder's.
 static std::uint64_t source_length(const Reader& reader) {
   const Fields& text = reader.text;
   std::uint64_t source = 0;
@@ -126,7 +126,7 @@ constexpr StackForm kMarian{.positions = Positions::kFixed};
 constexpr StackForm kFsmt{.positions = Positions::kFixed, .offset = 2};
 constexpr StackForm kM2m100{.positions = Positions::kNone, .final_norm = true};
 constexpr StackForm kBlenderbotSmall{.embedding_norm = true};
-// In addition to T5's stacks an embedding of composers, and a head that its class never ties. Source: transformers
+// In addition to T5's stacks: an embedding of composers, and a head that its class never ties. Source: transformers
 // modeling_pop2piano.py.
 static bool write_pop2piano(Inventory& out) {
   write_stacks(out, kT5);
@@ -173,8 +173,7 @@ static bool write_speech_to_text(Inventory& out) {
   return true;
 }
 
-// FSMT: a vocabulary for each language, and a head that may be shared with neither. Source: transformers
-// modeling_fsmt.py.
+// FSMT: each language has a vocabulary, and the head may share neither. Source: transformers modeling_fsmt.py.
 static bool write_fsmt(Inventory& out) {
   write_stacks(out, kFsmt);
   if (out.text.flag("tie_word_embeddings", false)) return true;
@@ -206,8 +205,8 @@ static bool write_trocr(Inventory& out) {
   return write_stacks(out, form);
 }
 
-// UDOP: T5 that reads a page: its patches, the place of words on it, and horizontal and vertical distances. Source:
-// transformers modeling_udop.py.
+// UDOP: a T5 that reads a page: its patches, the position of words on it, and horizontal and vertical distances.
+// Source: transformers modeling_udop.py.
 static bool write_udop(Inventory& out) {
   write_stacks(out, kT5);
   const Fields& text = out.text;
@@ -257,7 +256,7 @@ bool write_pair_encoder(Inventory& out, const Fields& encoder) {
   const std::uint64_t layers = text.count_or("num_hidden_layers", 0);
   if (model.hidden_size == 0 || layers == 0) return false;
   model.layers.assign(check_layers(layers, "encoder.num_hidden_layers"), Layer{{None{}}});
-  Reader reader{Fields::empty(), text, model};  // the towers belong to the pair, so this is separate
+  Reader reader{Fields::empty(), text, model};  // the towers belong to the pair, so this reader sees none
   Inventory inner = inventory_of(reader, text, type);
   if (type == "vit")
     write_image_encoder(inner);

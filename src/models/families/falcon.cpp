@@ -8,7 +8,7 @@ static bool is_first_40b(const Reader& reader) {
   return reader.model.model_type == "RefinedWeb" && reader.text.has("n_head_kv");
 }
 
-// Falcon: num_kv_heads only counts in the new decoder. The old decoder has one KV head with multi_query.
+// Falcon: num_kv_heads only counts in the new decoder. In the old decoder, multi_query means one KV head.
 static void read_falcon(Reader& reader) {
   const std::uint64_t num_heads = reader.text.count("num_attention_heads");
   const bool newer = reader.text.contains("new_decoder_architecture")
@@ -19,7 +19,7 @@ static void read_falcon(Reader& reader) {
   push_full(reader, heads_of_width(reader.text, num_heads, newer ? named : multi_query ? 1 : num_heads));
 }
 
-// Falcon-H1: attention and Mamba 2 in parallel in every layer; the inner width is mamba_d_ssm, or follows from
+// Falcon-H1: attention and Mamba 2 in parallel in every layer. The inner width is mamba_d_ssm, or follows from
 // mamba_expand if that is null.
 static void read_falcon_h1(Reader& reader) {
   const Fields& text = reader.text;

@@ -1,4 +1,4 @@
-// Google's Gemma, RecurrentGemma and T5Gemma: windows in a pattern; in 3n and 4 the last layers read the cache of
+// Google's Gemma, RecurrentGemma and T5Gemma: windows in a pattern. In 3n and 4 the last layers read the cache of
 // earlier ones. Source: transformers modeling_gemma*.py, modeling_recurrent_gemma.py, modeling_t5gemma*.py.
 #include <map>
 
@@ -300,7 +300,7 @@ std::span<const Family> gemma_family() {
      .pattern = full_every(6), .extras = write_diffusion_gemma,
      .mlps = [](const Inventory&, MlpPlan& plan) { plan.beside_experts = plan.width; },
      .modules = kDiffusionGemmaTextModules},
-    // The class's list of widths has the same one for every layer.
+    // The class's list of widths has the same width for every layer.
     {.is = {"gemma3n_text", kExecutedClass, Arch::kGemma3n, {.overflows_float16 = true, .head_before_table = true}},
      .layers = read_gemma3n, .rule = "gemma3n", .tensors = {.qk_norm = QkNorm::kHead, .norms = 4,
      .ties_by_default = true}, .extras = write_gemma3n,

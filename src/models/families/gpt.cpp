@@ -4,8 +4,8 @@
 
 namespace kvplan {
 
-// CPM-Ant: learned prompts, segments among the word embeddings, biases for each distance and pair of segments that all
-// layers share, and a separate head whatever the config says. Source: transformers modeling_cpmant.py.
+// CPM-Ant: learned prompts, segments among the word embeddings, and a separate head whatever the config says. All
+// layers share biases for each distance and pair of segments. Source: transformers modeling_cpmant.py.
 static void write_cpmant(Inventory& out) {
   const Fields& text = out.text;
   const std::uint64_t segments = text.count_or("segment_types", 32);

@@ -77,7 +77,7 @@ static void write_inkling(Inventory& out) {
   write_distances(out);
 }
 
-// Inkling 2: a query chooses each block's input among the residual streams; in layers of full attention queries, keys
+// Inkling 2: a query chooses each block's input among the residual streams. In layers of full attention queries, keys
 // and values choose separately and have separate norms, and the convolutions are per token. Source: transformers
 // modeling_inkling2.py.
 static void write_inkling2(Inventory& out) {
@@ -107,8 +107,7 @@ static void write_inkling2(Inventory& out) {
   write_distances(out);
 }
 
-// Messages from the previous pass go through gates to queries, keys, values and MLPs. Source:
-// modeling_inkling2_loop.py.
+// Gates pass messages from the previous pass to queries, keys, values and MLPs. Source: modeling_inkling2_loop.py.
 static void write_inkling2_loop(Inventory& out) {
   write_inkling2(out);
   const Loop loop = read_loop(out.text);

@@ -4,8 +4,8 @@
 
 namespace kvplan {
 
-// K3's layers weight the residuals of earlier ones: a norm and a projection to one number, twice in each layer and once
-// after the last.
+// K3's layers weight the residuals of earlier layers: a norm and a projection to one number, twice in each layer and
+// once after the last.
 static void write_residual_weights(Inventory& out) {
   if (out.text.count_or("attn_res_block_size", 0) == 0) return;
   out.in_layers(all_layers(out));

@@ -111,7 +111,7 @@ static void write_higgs_audio(Inventory& out) {
   out.table(Component::kLmHead, "audio_lm_head", codes, h, Split::kVocab).role = TensorRole::kHead;
 }
 
-// Speech continues beyond the number of positions, in a sliding window of that length.
+// Speech may continue beyond the number of positions. It then has a sliding window of that length.
 static void read_moshi(Reader& reader) {
   const Heads heads = read_heads(reader.text);
   check_heads(heads);
@@ -147,7 +147,7 @@ static void write_fuyu(Inventory& out) {
              times(fuyu.count_or("num_channels", 3), times(patch, patch)), Split::kNone, 0, true);
 }
 
-// Doge: an expert is a row in each of two tables, found by the two halves of a key. Source: transformers
+// Doge: an expert is a row in each of two tables. The two halves of a key find it. Source: transformers
 // modeling_doge.py, DogeCDMoE.
 static bool write_doge_experts(Inventory& out, const Ffn& ffn) {
   const std::uint64_t keys = whole_width(std::sqrt(static_cast<double>(ffn.experts)), "num_experts");

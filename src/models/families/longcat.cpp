@@ -17,7 +17,7 @@ static void read_longcat(Reader& reader) {
   reader.model.layers.assign(attentions, Layer{{Mla{latent}}});
 }
 
-// Two dense MLPs and one block of experts: the second attention of a layer is followed only by an MLP.
+// Two dense MLPs and one block of experts: only an MLP follows the second attention of a layer.
 static void plan_longcat(const Inventory&, MlpPlan& plan) {
   plan.in_pairs = true;
 }

@@ -16,7 +16,7 @@ static Heads looped_heads(const Reader& reader) {
 }
 
 // HRM: with num_layers_per_stack, num_hidden_layers is the number of caches. Without it, num_hidden_layers is the
-// number of layers of one stack. Each of the H_cycles runs the low stack L_cycles times and the high stack once.
+// number of layers in one stack. Each of the H_cycles runs the low stack L_cycles times and the high stack once.
 static void read_hrm(Reader& reader) {
   Heads heads = looped_heads(reader);
   heads.num_kv_heads = heads.num_heads;
@@ -55,7 +55,7 @@ static void read_steps(Reader& reader, std::string_view key, std::uint64_t usual
 }
 
 // Dory: only the layers in the middle are repeated, and with "last_loop" all passes share a cache. Files list attention
-// and MLPs as separate blocks, two of which make a layer.
+// and MLPs as separate blocks, so two blocks make a layer.
 static void read_dory(Reader& reader) {
   const Fields& text = reader.text;
   const auto types = text.strings("layer_types");

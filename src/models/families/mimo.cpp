@@ -3,9 +3,9 @@
 
 namespace kvplan {
 
-// MiMo-V2: sliding-window layers have their own heads (swa_*), with twice the KV heads if the file gives none, and
-// keys are wider than values. Source: transformers modeling_mimo_v2_flash.py; by its config's default the first layer
-// and every sixth are full.
+// MiMo-V2: sliding-window layers have their own heads (swa_*), with twice the KV heads if the file gives none. Keys are
+// wider than values. By default the first layer and every sixth one are full. Source: transformers
+// modeling_mimo_v2_flash.py.
 static void read_mimo_v2(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Heads full = read_heads(reader.text);

@@ -1,5 +1,5 @@
-// NVIDIA's Nemotron, its models from architecture search (NAS) and hybrids (H), Jet-Nemotron. Source: transformers
-// modeling_nemotron*.py; jet_block.py.
+// NVIDIA's Nemotron: plain models, models from architecture search (NAS), hybrids (H), and Jet-Nemotron. Source:
+// transformers modeling_nemotron*.py; jet_block.py.
 #include "models/blocks/blocks.h"
 
 namespace kvplan {
@@ -35,8 +35,8 @@ static void read_nemotron_nas(Reader& reader) {
   }
 }
 
-// Jet-Nemotron: a gated delta net whose values pass through a convolution with kernels computed from the input; full
-// layers and windows in between. Source: its jet_block.py; SGLang configs/jet_nemotron.py.
+// Jet-Nemotron: a gated delta net whose values pass through a convolution, with kernels computed from the input. In
+// between are full layers and windows. Source: its jet_block.py; SGLang configs/jet_nemotron.py.
 static void read_jet_nemotron(Reader& reader) {
   const Fields& text = reader.text;
   const std::uint64_t layers = reader.num_layers();
@@ -102,9 +102,9 @@ static bool write_jet_nemotron(Inventory& out, const Mixer& mixer) {
 
 constexpr std::string_view kNemotronHModules = "self_attn=mixer";
 
-// Hymba: attention heads and Mamba 1 in every layer; three global layers, and pairs that share keys and values. Meta
-// tokens are put before the first forward pass (its modeling_hymba.py, HymbaModel.forward, if the cache is empty),
-// so their keys and values are cached like any token's, and every window includes them (the prefix mask of its flex
+// Hymba: attention heads and Mamba 1 in every layer, with three global layers, and pairs that share keys and values.
+// Meta tokens are put before the first forward pass (its modeling_hymba.py, HymbaModel.forward, if the cache is empty).
+// So their keys and values are cached like any token's, and every window includes them (the prefix mask of its flex
 // attention).
 static void read_hymba(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();

@@ -4,7 +4,8 @@
 
 namespace kvplan {
 
-// OLMo-hybrid: absent dimensions follow from the attention's heads. Keys take 3/4 of the hidden size, values twice.
+// OLMo-hybrid: if the config gives no dimensions, they follow from the attention's heads. Keys take 3/4 of the hidden
+// size, values twice the hidden size.
 static Linear read_olmo_delta_net(const Fields& text) {
   const Fields own = text.bare();
   Linear linear;
@@ -21,7 +22,7 @@ static Linear read_olmo_delta_net(const Fields& text) {
   return linear;
 }
 
-// CLIP without its last block, which the config does not mention; attention pools two of its layers together, and a
+// CLIP without its last block, which the config does not mention. Attention pools two of its layers together, and a
 // gated MLP of the decoder's width projects them.
 static void write_molmo(Inventory& out) {
   const Tower p{out, Component::kProjector};

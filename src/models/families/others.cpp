@@ -1,5 +1,5 @@
-// Architectures of laboratories with only one or two here. Source: transformers' modelling files of the types named, or
-// the checkpoints' own.
+// Architectures of developers that have only one or two here. Source: transformers' modelling files of the types named,
+// or the checkpoints' own.
 #include "models/blocks/blocks.h"
 #include "models/towers/tower.h"
 
@@ -42,14 +42,14 @@ static bool write_mixture_of_attention(Inventory& out, const Mixer& mixer) {
   return true;
 }
 
-// The router weights the shared expert and the routed ones against each other.
+// One router weights both the shared expert and the routed ones.
 static bool write_klear(Inventory& out, const Ffn& ffn) {
   if (ffn.shared > 0) out.linear(Component::kSharedExperts, "mlp.coefficient", 2, out.hidden, Split::kNone, 0, true);
   return false;
 }
 
 // GigaChat 3.5: gated delta nets, and latent attention in the layers of full_attention_layers (counted from 0), which
-// take precedence over layer_types; all layers are latent if linear_attention_type is null. Source: vLLM
+// take precedence over layer_types. If linear_attention_type is null all layers are latent. Source: vLLM
 // configs/gigachat3_5.py.
 static void read_gigachat(Reader& reader) {
   const Fields& text = reader.text;
@@ -121,8 +121,8 @@ static std::uint64_t xlstm_width(const Inventory& inventory, std::uint64_t) {
                   inventory.text.count_or("ffn_round_up_to_multiple_of", 64));
 }
 
-// IDEFICS: before every n-th layer a gated block attends to the image, and additional tokens have separate tables.
-// Source: transformers modeling_idefics.py, perceiver.py.
+// IDEFICS: before every n-th layer a gated block attends to the image. Additional tokens have separate tables. Source:
+// transformers modeling_idefics.py, perceiver.py.
 static void write_idefics(Inventory& out) {
   const Fields& text = out.text;
   const std::uint64_t h = out.hidden;
@@ -182,7 +182,7 @@ static bool write_image_experts(Inventory& out, const Ffn& ffn) {
   const std::uint64_t width = entry_of(out.text, "moe_intermediate_size", 1, 512);
   out.linear(Component::kRouter, "mlp.vision_gate", seen, h);
   out.plain(Component::kRouter, "mlp.vision_gate.bias", seen).is_float32 = true;
-  // A text token does not use these.
+  // These are not used for a text token.
   for (const bool up : {true, true, false})
     routed(out.linear(Component::kExperts, "mlp.vision_experts.*", up ? width : h, up ? h : width,
                       up ? Split::kRows : Split::kColumns),
@@ -226,7 +226,7 @@ std::span<const Family> others_family() {
      .dense_first = 2}, .pattern = PatternRule{PatternRule::Default::kFullSecondOf, 4}},
     {.is = {"kolibri1", kExecutedClass}, .layers = read_windowed, .tensors = {.qk_norm = QkNorm::kHead, .norms = 4,
      .has_router_bias = true}, .pattern = full_every(5)},
-    // By llama.cpp's names: a decoder and a draft with windows, and latent attention that is cached expanded.
+    // Named as in llama.cpp: a decoder and a draft with windows, and latent attention that is cached expanded.
     {.is = {"maple", kExecutedClass, Arch::kMaple}, .layers = read_windowed},
     {.is = {"dflash", kExecutedClass, Arch::kDflash}, .layers = read_windowed},
     {.is = {"plm", kExecutedClass, Arch::kPlm}, .layers = read_mla},

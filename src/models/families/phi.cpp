@@ -4,7 +4,7 @@
 
 namespace kvplan {
 
-// SambaY: the first half alternates Mamba and sliding windows and ends with a full layer; the second half reads that
+// SambaY: the first half alternates Mamba and sliding windows and ends with a full layer. The second half reads that
 // layer's cache, and its gated memory units have no cache.
 static void read_phi4flash(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
@@ -12,7 +12,7 @@ static void read_phi4flash(Reader& reader) {
   if (step == 0) fail("\"mb_per_layer\" is 0", "correct the config");
   const Heads heads = read_heads(reader.text);
   const Ssm ssm = read_mamba1(reader.text);
-  // sliding_window may be a number or one for each layer, with null for layers without a window.
+  // sliding_window may be a number, or a list with one per layer, in which null means no window.
   const auto windows = reader.text.counts("sliding_window");
   const Tokens window = windows ? Tokens(0) : Tokens(reader.text.count_or("sliding_window", 512));
   const std::uint64_t middle = layers / 2;
@@ -33,7 +33,7 @@ static void read_phi4flash(Reader& reader) {
 }
 
 // Phi-4-multimodal: two LoRAs over every linear layer of the decoder, one for images and one for audio, which are not
-// merged; and both encoders with projectors of the size that the published checkpoint leaves for them.
+// merged. Also both encoders, with projectors whose size is what remains of the published checkpoint.
 static void write_phi4_senses(Inventory& out) {
   if (!out.reader.root.child("embd_layer")) return;
   out.outside(Place::kFirst);
@@ -60,7 +60,7 @@ static void write_phi4_senses(Inventory& out) {
   Tower{out, Component::kVision}.plain("embed_tokens_extend", 907'966'432);
 }
 
-// CLIP, with tokens joined in groups of four and two separators of that width. The config does not mention a tower.
+// CLIP, with tokens joined in groups of four, and two separators of that width. The config does not mention a tower.
 static void write_phi3_v(Inventory& out) {
   const Tower p{out, Component::kProjector};
   out.outside(Place::kFirst);

@@ -11,8 +11,8 @@ static void read_plamo(Reader& reader) {
   push_full(reader, heads_of_width(reader.text, num_heads, ceil_div(num_heads, shared)));
 }
 
-// PLaMo-2: the Mamba heads have the attention's width, the convolution is over x only, and every mamba_step-th layer
-// has attention: full if full_attention_idx lists it, else within a window.
+// PLaMo-2: the Mamba heads have the attention's width, and the convolution is over x only. Every mamba_step-th layer
+// has attention: full if full_attention_idx lists it, otherwise within a window.
 static void read_plamo2(Reader& reader) {
   const Fields& text = reader.text;
   Ssm ssm;

@@ -51,8 +51,8 @@ static bool skip_convolution(Inventory&, const Mixer& mixer) {
 }
 
 // Qwen3.8-Flash-Next: residual streams mixed through a low rank around each block, index projections with full
-// attention, and n-gram tables in a few layers. The tables' numbers of rows are primes; their lower bound is counted.
-// Source: transformers modular_qwen4_exp.py.
+// attention, and n-gram tables in a few layers. The tables' numbers of rows are primes, and kvplan counts their lower
+// bound. Source: transformers modular_qwen4_exp.py.
 static void write_qwen4_exp(Inventory& out) {
   const Fields& text = out.text;
   const ModelSpec& model = out.reader.model;

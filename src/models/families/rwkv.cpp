@@ -44,12 +44,12 @@ static void write_channel_mix(Inventory& out, std::uint64_t ffn) {
   out.linear(Component::kMlp, "feed_forward.value", h, ffn, Split::kColumns);
 }
 
-// max(32, x rounded to a multiple of 32): the size of a low-rank projection in RWKV 7 if the file does not give it.
+// max(32, x rounded to a multiple of 32): the rank of a projection in RWKV 7 if the file does not give it.
 static std::uint64_t rank_near(double x) {
   return x < 1e9 ? std::max<std::uint64_t>(32, static_cast<std::uint64_t>(x / 32 + 0.5) * 32) : 32;
 }
 
-// RWKV 7: four square projections and four of low rank; the first layer's values are mixed into those of the others, so
+// RWKV 7: four square projections and four of low rank. The first layer's values are mixed into those of the others, so
 // the first layer has no projection for that.
 static void write_rwkv7(Inventory& out) {
   const Fields& text = out.text;
@@ -79,8 +79,8 @@ static void write_rwkv7(Inventory& out) {
   out.in_layers({{0, layers, 1}});
 }
 
-// RWKV 5 and 6: a gate in addition to the four projections, a wider channel mix; in 6 shifts and decay depend on the
-// input.
+// RWKV 5 and 6: a gate in addition to the four projections, and a wider channel mix. In 6, shifts and decay depend on
+// the input.
 static void write_rwkv5(Inventory& out, const Rwkv& rwkv) {
   const std::uint64_t h = out.hidden;
   const std::uint64_t a = rwkv.hidden_size > 0 ? rwkv.hidden_size : h;

@@ -84,7 +84,7 @@ static bool write_dia(Inventory& out) {
   return true;
 }
 
-// Cohere's transcriber and Canary: Parakeet's Conformer, and a decoder whose positions are not learned in Canary.
+// Cohere's transcriber and Canary: Parakeet's Conformer, and a decoder. Canary's decoder has sinusoidal positions.
 static bool write_transcriber(Inventory& out) {
   const Fields& text = out.text;
   const std::uint64_t h = out.hidden;
@@ -107,7 +107,7 @@ static bool write_transcriber(Inventory& out) {
   return true;
 }
 
-// SpeechT5 for speech to text: wav2vec 2.0 with relative positions, and positions that are not a tensor.
+// SpeechT5 for speech to text: wav2vec 2.0 with relative positions, and a decoder whose positions are not a tensor.
 static bool write_speecht5(Inventory& out) {
   if (!out.reader.model.architecture.ends_with("ForSpeechToText")) return write_unknown_stacks(out);
   const Fields& text = out.text;

@@ -3,7 +3,7 @@
 
 namespace kvplan {
 
-// Step-3.5 and 3.7: one in four layers is full; the sliding ones have more query heads over the same KV heads.
+// Step-3.5 and 3.7: one in four layers is full. The sliding ones have more query heads for the same KV heads.
 static void read_step3p5(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
   const Heads full = read_heads(reader.text);
@@ -16,7 +16,8 @@ static void read_step3p5(Reader& reader) {
   push_attention(reader, labels, full, sliding);
 }
 
-// Step-5: full layers choose regions of eight tokens by one key of 8 bits each. Source: vLLM models/step5.
+// Step-5: full layers choose regions of eight tokens. Each region has one key of 8 bits per element. Source: vLLM
+// models/step5.
 static void read_step5(Reader& reader) {
   read_step3p5(reader);
   const auto sparse = reader.text.child("sparse_config");
@@ -30,7 +31,7 @@ static void read_step5(Reader& reader) {
       layer.mixers.front() = SparseGqa{full->heads, width, heads, region, Storage::kFp8Scaled};
 }
 
-// Step-3: the queries of all heads come from one normalised vector of share_q_dim; there is one head of keys and
+// Step-3: the queries of all heads come from one normalised vector of share_q_dim, and there is one head of keys and
 // values. Source: vLLM models/step3_text.py.
 static bool write_shared_query(Inventory& out, const Mixer& mixer) {
   const Heads* heads = heads_of(mixer);

@@ -28,14 +28,15 @@ static void push_zamba(Reader& reader, const std::vector<Label>& labels, const S
 
 static void read_zamba(Reader& reader) {
   const std::uint64_t layers = reader.num_layers();
-  // Version 1 has no list. From attn_layer_offset on, every attn_layer_period-th layer is hybrid; all others are mamba.
+  // Version 1 has no list. From attn_layer_offset on, every attn_layer_period-th layer is hybrid, and all others are
+  // Mamba.
   std::vector<Label> labels;
   if (reader.text.is_list("layers_block_type") || reader.text.is_list("layer_types")) {
     labels = layer_labels(reader.text, layers, {});
   } else {
     const std::uint64_t period = std::max<std::uint64_t>(1, reader.text.count_or("attn_layer_period", 6));
     const std::uint64_t offset = reader.text.count_or("attn_layer_offset", 4);
-    // The class starts with [mamba, mamba, hybrid], and period and offset count from there on.
+    // The class starts with [mamba, mamba, hybrid]. Period and offset count from there on.
     labels.assign(layers, Label::kRecurrent);
     if (layers > 2) labels[2] = Label::kHybrid;
     for (std::uint64_t i = 3; i < layers; ++i)
@@ -79,7 +80,7 @@ static void write_shared_blocks(Inventory& out, bool second) {
   out.in_layers(runs_of(hybrid));
   out.linear(Component::kAttention, "linear", h, h);
   if (second) {
-    // Each hybrid layer has its own low-rank adapters of the shared block.
+    // Each hybrid layer has its own low-rank adapters for the shared block.
     const std::uint64_t rank = text.count_or("adapter_rank", 128);
     out.linear(Component::kMlp, "shared_transformer.gate_up_proj_adapter.0", rank, h);
     out.linear(Component::kMlp, "shared_transformer.gate_up_proj_adapter.1", times(2, width), rank);
@@ -137,7 +138,8 @@ static void read_zaya(Reader& reader) {
   for (const Label label : labels) reader.add(zaya_layer(reader, label, heads, window));
 }
 
-// Weights and biases on the residual stream and on what a block adds to it; routers see the previous layer's.
+// Weights and biases on the residual stream and on what a block adds to it. A router also sees the previous layer's
+// router.
 static void write_zaya(Inventory& out) {
   const std::uint64_t h = out.hidden;
   const std::uint64_t layers = out.reader.model.layers.size();
@@ -150,7 +152,7 @@ static void write_zaya(Inventory& out) {
   out.plain(Component::kOther, "model.input_hidden_states", times(2, h));
 }
 
-// One convolution per channel, then one per head; the values' delay has no weights.
+// One convolution per channel, then one per head. The delay of values has no weights.
 static bool write_zaya_conv(Inventory& out, const Mixer& mixer) {
   const auto* conv = std::get_if<ShortConv>(&mixer);
   if (conv == nullptr) return false;
@@ -165,7 +167,7 @@ static bool write_zaya_conv(Inventory& out, const Mixer& mixer) {
   return true;
 }
 
-// An MLP with its own width chooses one of the experts, or none.
+// An MLP with its own width chooses one of the experts, or no expert.
 static bool write_zaya_experts(Inventory& out, const Ffn& ffn) {
   const std::uint64_t width = out.text.count_or("router_hidden_size", 256);
   out.linear(Component::kRouter, "mlp.gate.down_proj", width, out.hidden, Split::kNone, 0, true);

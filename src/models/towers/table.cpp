@@ -23,7 +23,7 @@ struct Paragraph {
   throw std::logic_error("towers.txt: " + std::string(line));
 }
 
-// The text before and after a separator; without one, the whole text and nothing.
+// The text before and after a separator. Without a separator, the whole text and nothing.
 std::pair<Line, Line> parted(Line text, Line separator) {
   text = trimmed(text);
   const std::size_t at = text.find(separator);
@@ -173,8 +173,8 @@ class Writer {
     write_tower_part(name, side, given);
   }
 
-  // The config that "root.key as CLASS" names, that of "key" in the tower's config, or the one that was given this
-  // name. If the key is absent it is an empty config, or the tower's own if the key is looked for there.
+  // The config that a text names: "root.key as CLASS", "key" in the tower's config, or a name given earlier. If the key
+  // is absent it is an empty config, or the tower's own if the key is looked for there.
   Fields config_at(Line text) {
     const auto [path, type] = parted(text, " as ");
     if (const auto named = configs_.find(path); named != configs_.end()) return named->second;
@@ -309,8 +309,8 @@ class Writer {
     return values[0];
   }
 
-  // vision_feature_layer is the last layer used, counted from the end; engines leave out those after it. In a list of
-  // layers the last one counts, which is not modelled.
+  // vision_feature_layer is the last layer used, counted from the end. Engines leave out the layers after it. If it is
+  // a list, the last layer counts, which is not modelled.
   std::uint64_t unread_layers(std::uint64_t usual) const {
     const double last = s_.root.is_number("vision_feature_layer")
                             ? s_.root.find_real("vision_feature_layer").value_or(-1)

@@ -1,5 +1,5 @@
-// Vision towers, audio encoders and their projectors: their tensors, and where they are in a config. A tower without a
-// row gets an estimate with a range, never zero.
+// Vision towers, audio encoders and their projectors: their tensors, and where a config has them. A tower without a row
+// gets an estimate with a range, never zero.
 #include <algorithm>
 
 #include "kvplan/error.h"
@@ -96,7 +96,7 @@ static bool write_audio(Inventory& out, const Fields& root, const Fields& a, con
                         const std::string& own) {
   const TowerWriter side{
       {out, Component::kAudio, false}, {out, Component::kProjector}, a, root, out.hidden, root_type, own};
-  side.count({"d_model", "hidden_size"}, 0);  // reported as a fact of the plan, whether or not a row knows the encoder
+  side.count({"d_model", "hidden_size"}, 0);  // reported as a fact of the plan, even if no row is for the encoder
   return write_tower("audio", side);
 }
 
@@ -127,14 +127,14 @@ static void estimate_unread_parts(Inventory& out, const Fields& root) {
                       "what " + std::to_string(parts - kMostParts) + " further parts configure is not counted");
 }
 
-// A note on the parts next to a "thinker". They produce speech, and are not loaded if only the thinker is served.
+// Adds a note on the parts next to a "thinker". They produce speech, and are not loaded if only the thinker is served.
 static void note_speakers(Inventory& out, const Fields& root) {
   for (const std::string_view key : {"talker_config", "token2wav_config", "code2wav_config"})
     if (root.is_object(key))
       out.reader.inform("uncounted_part", "what " + std::string(key) + " configures is not counted");
 }
 
-// The default tower that a class builds if the file has no vision_config. Gemma 4's class builds none.
+// Adds the default tower that a class builds if the file has no vision_config. Gemma 4's class builds none.
 static bool write_default_vision(Inventory& out, const Fields& root, const std::string& root_type) {
   if (root_type.starts_with("gemma4")) return false;
   for (const std::string& own : {root_type + "_vision_model", root_type + "_vision"})
@@ -146,7 +146,7 @@ static bool write_default_vision(Inventory& out, const Fields& root, const std::
   return false;
 }
 
-// Notes for composites whose class has a tower although the file names none.
+// Adds notes for composites whose class has a tower although the file names none.
 static void note_absent_towers(Inventory& out, const Fields& root, const std::string& root_type, bool seen_vision,
                                bool seen_audio) {
   constexpr std::string_view kLooking =
