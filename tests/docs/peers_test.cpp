@@ -41,7 +41,7 @@ The tools, and how their answers were obtained. Most count what the architecture
 )";
 constexpr const char* kPeersHeadline =
     R"(The KV cache of one sequence of 32k tokens, for {} current models. An answer is
-right if it is within 5 % of the range from what the architecture needs to what vLLM reserves or llama.cpp allocates. [All answers](docs/accuracy/peers.md)
+right if it lies between what the architecture needs and what vLLM or llama.cpp allocates, give or take 5 %. [All answers](docs/accuracy/peers.md)
 
 )";
 
@@ -102,7 +102,7 @@ Row plan_row(const Json& model, int tokens) {
   return row;
 }
 
-// An answer is correct within 5 % of the range between the architecture's need and the two engines.
+// An answer is right if it lies between the architecture's need and what the two engines allocate, give or take 5 %.
 std::string weigh(const Row& row, const std::string& answer, PeerTally& tally) {
   if (answer.empty() || answer.find_first_of("0123456789") != 0) {
     ++tally.none;
