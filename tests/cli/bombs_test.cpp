@@ -185,7 +185,7 @@ TEST_CASE("bombs: the largest number of GPUs") {
   CHECK(all.peak_mib < 400 * kSanitizerFactor);
 }
 
-TEST_CASE("bombs: graphs of many stages, needed again and again") {
+TEST_CASE("bombs: graphs of many pipeline stages are computed once") {
   check_bounded(run_program({"fit", "testdata/configs/llama-3.1-8b.json", "--engine", "ollama", "--gpu", "l4", "-pp",
                              "16", "--shared-prefix", "3"}));
   check_bounded(run_program(

@@ -253,7 +253,7 @@ TEST_CASE("llama.cpp's GPUs divide a model by layers, rows or tensors") {
   CHECK(std::abs(weights(rows, 0) - weights(rows, 1)) < 1 << 20);
   const Json layers = plan("llama.cpp@b8352", {"--gpu", "2xrtx-3090"});
   CHECK(weights(rows, 0) + weights(rows, 1) - weights(layers, 0) - weights(layers, 1) < 16);
-  CHECK(weights(layers, 1) - weights(layers, 0) > 64 << 20);  // 558 MB of the head, less two layers
+  CHECK(weights(layers, 1) - weights(layers, 0) > 64 << 20);  // the head has 558 MB, minus two layers
   const Json uneven = plan("llama.cpp@b8352", {"--gpu", "2xrtx-3090", "-sm", "row", "-ts", "3,1"});
   CHECK(weights(uneven, 0) > 2.9 * static_cast<double>(weights(uneven, 1)));
   const Json tensors = plan("llama.cpp", {"--gpu", "2xrtx-3090", "-sm", "tensor"});
@@ -273,7 +273,7 @@ TEST_CASE("llama.cpp's GPUs divide a model by layers, rows or tensors") {
         nullptr);
 }
 
-// unslothai/unsloth#11073: 149.6 MiB for each, 32 of each of 4 slots. Qwen3.5-27B has the same states.
+// unslothai/unsloth#11073: a copy has 149.6 MiB, and each of 4 slots has 32 copies. Qwen3.5-27B has the same states.
 TEST_CASE("llama-server's copies of states are in host memory") {
   Words words{"testdata/configs/qwen3.5-27b.json",
               "--engine",
@@ -301,7 +301,7 @@ TEST_CASE("llama-server's copies of states are in host memory") {
 }
 
 // Names with different meanings in kvplan and an engine: before "--" kvplan's meaning applies, after it the engine's.
-TEST_CASE("Options of the same name are known") {
+TEST_CASE("Options that kvplan and an engine both have are listed") {
   std::vector<std::string> both;
   for (const Engine& engine : engines()) {
     if (engine.command.options == nullptr) continue;

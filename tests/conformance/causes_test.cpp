@@ -27,7 +27,7 @@ bool is_executed(const std::string& engine, const std::string& release) {
   return std::filesystem::exists(kFolder + engine + "-" + release + ".jsonl");
 }
 
-TEST_CASE("conformance: a figure is off by a share of the truth, within its tolerance equal") {
+TEST_CASE("conformance: an error is relative to the truth, and 0 within the tolerance") {
   CHECK(figure(100, 100).band() == 0);
   CHECK(kBands.at(figure(100000, 100010).band()).name == "0.01 %");
   CHECK(kBands.at(figure(100, 95).band()).name == "5 %");

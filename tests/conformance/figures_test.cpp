@@ -37,7 +37,7 @@ void print_figures(const std::vector<Json>& lines) {
   }
 }
 
-TEST_CASE("figures of a file") {
+TEST_CASE("the figures of one file as lines") {
   if (const char* path = std::getenv("KVPLAN_EXECUTED"); path != nullptr) print_figures(read_lines(path));
 }
 

@@ -119,16 +119,16 @@ void check_launches(const std::string& engine) {
   if (kEvery == 1) CHECK_MESSAGE(seen.size() == tried.size(), "lines were tried that kvplan does not write: " << again);
 }
 
-TEST_CASE("launch lines: vLLM takes them") {
+TEST_CASE("launch lines: vLLM accepts them") {
   check_launches("vllm");
 }
-TEST_CASE("launch lines: SGLang takes them") {
+TEST_CASE("launch lines: SGLang accepts them") {
   check_launches("sglang");
 }
-TEST_CASE("launch lines: llama.cpp takes them") {
+TEST_CASE("launch lines: llama.cpp accepts them") {
   check_launches("llama.cpp");
 }
-TEST_CASE("launch lines: mlx-lm takes them") {
+TEST_CASE("launch lines: mlx-lm accepts them") {
   check_launches("mlx");
 }
 

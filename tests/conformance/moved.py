@@ -13,7 +13,7 @@ def figures_of(path, program):
     """{(case, settings, type, figure, detail): (executed, planned)}; "none" if the engine refuses, or kvplan has no value."""
     if not os.path.exists(program):
         raise common.Failure(f"{program} is not built; cmake --build build --target kvplan_tests, or name it with --program")
-    done = subprocess.run([program, "-tc=figures of a file"], stdout=subprocess.PIPE, text=True, env={**os.environ, "KVPLAN_EXECUTED": path})
+    done = subprocess.run([program, "-tc=the figures of one file as lines"], stdout=subprocess.PIPE, text=True, env={**os.environ, "KVPLAN_EXECUTED": path})
     rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('["')]
     if not rows:
         raise common.Failure(f"{program} prints no figures of {path}; build it anew: cmake --build build --target kvplan_tests")

@@ -98,7 +98,7 @@ void add_once(const Json& row, const Reply& reply, Figures& out) {
   out.push_back({"graph sizes", row.at("graphs").at(1), graph_sizes(reply)});
 }
 
-// The block of a paged group, the largest; for a model with only states, the smallest.
+// The largest block of a paged group. For a model that only has states: the smallest block.
 double block_size(const Json& groups) {
   std::vector<double> paged, all;
   for (const Json& group : groups) {

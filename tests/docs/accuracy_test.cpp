@@ -227,7 +227,7 @@ void check_readme(const std::string& name, const std::string& made) {
 
 }  // namespace
 
-TEST_CASE("docs/accuracy.md and the README's headline are what the recorded figures give" * doctest::skip(kSanitized)) {
+TEST_CASE("docs/accuracy.md and the README's headline match the recorded figures" * doctest::skip(kSanitized)) {
   std::vector<RecordedFigure> figures;
   for (const Group& group : kGroups) {
     const std::vector<RecordedFigure> more = plan_figures(group.file);

@@ -28,7 +28,7 @@ TEST_CASE("measured: plans match what real GPUs took") {
       request.num_seqs = row.at("num_seqs").get<std::uint64_t>();
       const Plan plan = make_plan(model, request);
       const auto planned = static_cast<double>(plan.kv_cache.reserved.count());
-      // Whole granules that the run explained are added.
+      // Rounding that the run explained is added, in whole granules.
       const double measured = row.at("measured_bytes").get<double>();
       const double granules = row.at("rounding_bytes").get<double>() + 4 * row.at("granularity_bytes").get<double>();
       CHECK(std::fabs(planned - measured) <= 0.01 * planned + granules);
@@ -79,11 +79,11 @@ TEST_CASE("measured: a prompt in one pass of transformers, on a real card") {
         low += static_cast<double>(each.low.count()) / kMiB;
         high += static_cast<double>(each.high.count()) / kMiB;
       }
-    // What windows no longer need is pinned until the first decoded token; RecurrentGemma keeps its states in its
-    // layers.
+    // Memory that windows no longer need stays allocated until the first decoded token. RecurrentGemma keeps its states
+    // in its layers.
     const double cache = static_cast<double>(memory.kv_cache->count()) / kMiB;
     if (seen("cache_after") > 0) CHECK(std::fabs(cache - seen("cache_after")) <= 0.003 * cache + 1);
-    // PyTorch only computes the states of Mamba there, without the packages for them.
+    // There PyTorch itself computed Mamba's states, because the packages for them were missing.
     if (row.at("model") == "mamba-2.8b") continue;
     const double took = seen("prefill_peak") - cache;
     CHECK(took >= low);

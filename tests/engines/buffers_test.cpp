@@ -93,7 +93,7 @@ TEST_CASE("buffers: a layer's K and V are separate tensors if the engine separat
   CHECK(buffers_of("llama-3.1-8b.json", "tensorrt-llm", request).size() == 1);
 }
 
-TEST_CASE("buffers: groups of one pool share its tensors") {
+TEST_CASE("buffers: the groups of a pool share its tensors") {
   Request request;
   request.max_model_len = Tokens(32768);
   // gpt-oss-20b: 12 full layers and 12 sliding ones form two groups. Each tensor serves one layer of each group.

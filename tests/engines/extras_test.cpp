@@ -122,7 +122,7 @@ TEST_CASE("a draft's cache has the target's type if the engine uses one type for
   CHECK(draft_cache(plain, "llama.cpp", Dtype::kQ8_0) == doctest::Approx(2.0 * kElements).epsilon(0.01));
 }
 
-TEST_CASE("a draft's own name tells its method") {
+TEST_CASE("a draft's method follows from its name") {
   CHECK(read_draft(kEagle, {}, "yuhuili/EAGLE-LLaMA3-Instruct-8B").draft_head->method == DraftMethod::kEagle);
   CHECK(read_draft(kEagle, {}, "eagle3-heads/config.json").draft_head->method == DraftMethod::kEagle3);
   CHECK_FALSE(read_draft(kEagle, {}, "eagles-nest/small-llama").draft_head);
@@ -196,7 +196,7 @@ TEST_CASE("vLLM: a log of Llama-3.1-8B with an EAGLE head") {
   }
 }
 
-TEST_CASE("SGLang: the budget counts a token of the draft as one more layer") {
+TEST_CASE("SGLang: the budget counts the draft as one more layer") {
   // pool_configurator.py: cell * (1 + draft layers / layers), which is exact for the same geometry.
   const ModelSpec model = test_model("llama-3.1-8b");
   const auto drafted = [](const Request& request) { return with_draft(request, read_draft(kEagle3)); };

@@ -248,7 +248,7 @@ TEST_CASE("llama.cpp: compute buffers of experts, by hand and as measured") {
   CHECK(compute(glm, 8192).bytes == Bytes(512 * 4 * 3 * (30000 + 4096) + 512 * 8192 * 2));
 }
 
-TEST_CASE("llama.cpp: compute of recurrences and indexers") {
+TEST_CASE("llama.cpp: compute buffers of recurrences and indexers") {
   // mamba-2.8b, four slots: 4 inner widths, twice the channels of 5120, and the slots' states of 5120 * (16 + 1). A run
   // reserved 64,717,056 B.
   EngineInput mamba = model_of("mamba", 2560, 0, 50280, {0, 0, 0});

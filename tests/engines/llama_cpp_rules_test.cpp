@@ -160,12 +160,12 @@ TEST_CASE("llama.cpp: DeepSeek-V4's caches, as measured in runs") {
   CHECK(line_of(rank, "KV of windows") == Bytes(std::uint64_t{3} * 43 * 768 * 512 * 2));
   CHECK(line_of(rank, "KV, one cell for 4 tokens") == Bytes(std::uint64_t{3} * 21 * 4096 * (512 + 128) * 2));
   CHECK(line_of(rank, "KV, one cell for 128 tokens") == Bytes(std::uint64_t{3} * 20 * 256 * 512 * 2));
-  // In one pool of all tokens each sequence needs a third. llama.cpp gives each sequence the whole.
+  // If three sequences shared one pool, each would need a third of it. llama.cpp gives each sequence a whole stream.
   CHECK(reason(rank, "a whole stream for each sequence") > 0);
 }
 
 TEST_CASE("llama.cpp: other names of an architecture give the same model") {
-  // llama.cpp converts these models as themselves: 0.253 and 4.64 GiB at 32k.
+  // llama.cpp gives these models the architecture of the original: 0.253 and 4.64 GiB at 32k tokens.
   const auto reserved = [](ModelSpec model, std::string_view name) {
     model.known_as = &find_family(name)->is;
     const EngineInput input = engine_input(model, request_for("llama.cpp", 32768));
@@ -179,7 +179,7 @@ TEST_CASE("llama.cpp: other names of an architecture give the same model") {
   CHECK(reserved(minimax, "minimax_m3_vl_text").count() == 32768 * (60 * kHeads + 57 * 2 * 128 * 2));
 }
 
-TEST_CASE("llama.cpp: rows to roll back drafts") {
+TEST_CASE("llama.cpp: states keep rows with which rejected drafts are rolled back") {
   // Qwen3.5: 48 states of 3 x 10,240 + 48 x 128 x 128 float32, in 1 + drafts rows if a draft can be rejected. A run of
   // the 9B printed 50.25 MiB, and 251.25 with four more rows.
   const ModelSpec model = test_model("qwen3.5-27b");
@@ -287,7 +287,7 @@ TEST_CASE("llama.cpp: entries for two tokens are compressed entries too") {
   CHECK(llama_flash_attention(input));
 }
 
-TEST_CASE("llama.cpp: a batch and a micro-batch of zero") {
+TEST_CASE("llama.cpp: a batch or a micro-batch of zero") {
   const auto refused = [](std::optional<std::uint64_t> batch, std::optional<std::uint64_t> ubatch) {
     EngineInput input = model_of("llama", 2, heads(8, 128));
     input.request.llama_cpp.n_batch = batch;
@@ -420,7 +420,7 @@ TEST_CASE("llama.cpp: the models that it runs, by class, name and spelling") {
   CHECK(llama_class(shape("", "gemma3")).residual_streams == 1);
 }
 
-TEST_CASE("llama.cpp: a build counts as the version that was made from it") {
+TEST_CASE("llama.cpp: a build has the rules of the version that was released from it") {
   const auto rules = [](const std::string& release) { return llama_rules(request_for("llama.cpp@" + release, 8192)); };
   CHECK_FALSE(rules("b5130").caches_latents);
   CHECK(rules("b5131").caches_latents);

@@ -85,7 +85,7 @@ TEST_CASE("llama.cpp: buffers that runs and logs of llama.cpp printed") {
   }
 }
 
-TEST_CASE("llama.cpp: types of K and V") {
+TEST_CASE("llama.cpp: K and V of different types") {
   Request request = llama_request(8192);
   request.cache_type_v = Dtype::kQ8_0;
   CHECK(reserved_mib("llama-3.1-8b", request) == 784);  // a run: 822,083,584 B
@@ -246,7 +246,7 @@ TEST_CASE("llama.cpp: the compute buffer") {
 
 // HilbertraumAI/HilbertRaum#391: Qwen3.8-27B, 32,768 tokens, -ub 2048: "[spec] estimated memory usage of MTP context is
 // 648.06 MiB", of which 128 MiB are its cache.
-TEST_CASE("llama.cpp: the context of MTP layers") {
+TEST_CASE("llama.cpp: MTP layers have a context of their own") {
   const ModelSpec model = read_config(test_file("testdata/observations/models/qwen3.8-27b.json"), "", "test", {});
   Request request = llama_request(32768);
   request.mtp = true;
@@ -339,7 +339,7 @@ std::uint64_t cell_by_cell(const std::vector<LayerCache>& caches, bool windows, 
   return bytes;
 }
 
-TEST_CASE("llama.cpp: the closed form equals a count of cells") {
+TEST_CASE("llama.cpp: the formula equals a count of cells one by one") {
   std::uint64_t state = 12345;
   const auto random = [&state](std::uint64_t below) {
     state = state * 6364136223846793005ULL + 1442695040888963407ULL;

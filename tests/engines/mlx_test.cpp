@@ -40,7 +40,7 @@ TEST_CASE("MLX: caches after a prompt") {
       {"glm-5.2", 257, 66453504},
       // A window of 128 is full after one step.
       {"gpt-oss-20b", 257, 15728640},
-      // Chunks of 8,192 and a step.
+      // A chunk of 8,192 tokens, and one step of 256 more.
       {"llama-4-scout", 40000, 3221225472},
   };
   for (const auto& row : rows) {

@@ -65,7 +65,7 @@ Range spread(std::uint64_t bytes, double low, double high) {
   return {static_cast<std::uint64_t>(exact * low), bytes, static_cast<std::uint64_t>(exact * high)};
 }
 
-TEST_CASE("overhead: the residual and one layer's MLP, within a half and the double") {
+TEST_CASE("overhead: the residual and one layer's MLP, between half and twice the figure") {
   // tokens * (2 * hidden + 3 * MLP of a rank) * 2 B, for the tokens that each engine computes in one step.
   struct Row {
     const char* engine;
@@ -147,7 +147,7 @@ TEST_CASE("overhead: logits are float32, a row for each sequence that is sampled
   CHECK(bytes_of(lines(input, 100, 65), "logits") == Bytes(5ULL * 128256 * 4));
 }
 
-TEST_CASE("overhead: an allowance is the sum of its lines") {
+TEST_CASE("overhead: the allowances add up to the plan's sum") {
   struct Row {
     const char *engine, *line, *words;
     std::uint64_t low, bytes, high;
@@ -249,7 +249,7 @@ TEST_CASE("overhead: an unchecked model widens the range by a tenth of the cache
   CHECK(find(lines(trt, 1000), "cache rules not verified") == nullptr);
 }
 
-TEST_CASE("overhead: copies that transformers makes") {
+TEST_CASE("overhead: the copies that transformers makes of its cache") {
   // torch.cat of one layer's K, 8 heads of 128 in 16 bit, or of V if that is wider, divided over ranks.
   EngineInput input = llama("transformers");
   CHECK(range_of(find(lines(input, 1000, 3), "concatenation")) == spread(3ULL * 1000 * 2048, 0, 1));
@@ -438,7 +438,7 @@ TEST_CASE("SGLang: the static fraction of a GPU (server_args.py)") {
   CHECK(sglang_cache_budget(in) == Bytes(0));
 }
 
-TEST_CASE("TensorRT-LLM: a share of the free memory") {
+TEST_CASE("TensorRT-LLM: the cache has a fraction of the free memory") {
   // free_gpu_memory_fraction is 0.9 of what weights, activations and runtime leave.
   EngineInput input = llama("tensorrt-llm");
   BudgetInput in;

@@ -65,7 +65,7 @@ class Line : public CacheLayout {
   std::size_t ranks_;
 };
 
-TEST_CASE("parts: units of a rank") {
+TEST_CASE("parts: the heads of a rank") {
   // Heads are divided over ranks, or repeated if there are fewer heads than ranks. Other numbers are refused.
   const auto local = [](std::uint64_t units, std::uint64_t ranks) {
     return local_units(term_of(Role::kKey, units, 64), ranks);
@@ -384,7 +384,7 @@ TEST_CASE("parts: a cache of buffers, by stages and ranks") {
         "(1 x 16384 B) x 1 sequence");
 }
 
-TEST_CASE("parts: growing caches get the budget that constant ones leave") {
+TEST_CASE("parts: caches that grow get the budget that constant ones leave") {
   // A window of 100 tokens of 2,048 B, a state of 2,000 B, beside one layer of 4,096 B per token.
   EngineInput input = four_layers();
   input.caches.resize(1);
@@ -409,7 +409,7 @@ TEST_CASE("parts: growing caches get the budget that constant ones leave") {
   CHECK(ranks[0].gap.empty());
 }
 
-TEST_CASE("parts: the types that auto means") {
+TEST_CASE("parts: the types that \"auto\" stands for") {
   ModelShape model;
   Request request;
   const auto types = [&] { return resolve_default_types(model, request); };

@@ -75,7 +75,7 @@ CacheTypes types_of(const std::string& engine, const ModelShape& model, std::opt
   return engine_of(request).resolve_types(model, request);
 }
 
-TEST_CASE("rules: a ratio of one means only a window") {
+TEST_CASE("rules: a layer with a compression ratio of 1 only has a window") {
   // compress_ratios is 0 or 1 for a layer that only has its window.
   Compressed kind;
   kind.num_heads = 64;
@@ -98,7 +98,7 @@ TEST_CASE("rules: a ratio of one means only a window") {
   CHECK(elements(kind, 100000) == 128 * 512 + 50000 * 512 + 2 * 2 * 512);
 }
 
-TEST_CASE("rules: MLX") {
+TEST_CASE("rules: MLX's cache of every kind of layer") {
   // QuantizedKVCache: 4 or 8 bits an element and 4 B of scale and bias for each 64; a row of 128: 64 + 8 or 128 + 8 B.
   EngineInput input = input_of("mlx", "llama", {heads(8, 128)});
   const auto with = [&](Dtype type) {
@@ -133,7 +133,7 @@ TEST_CASE("rules: MLX") {
   CHECK_THROWS_AS(types_of("mlx", model, Dtype::kQ8_0), Error);
 }
 
-TEST_CASE("rules: mistral.rs") {
+TEST_CASE("rules: mistral.rs' blocks and states") {
   // PagedAttention: every token of every layer in blocks of 32; states as the model has them.
   EngineInput input = input_of("mistralrs", "gemma3", {heads(8, 128, 500), heads(8, 128), recurrence()});
   CHECK(reserved(input, 1000, 2) == 2 * (2 * 1024 * 4096 + 3 * 1024 * 2 + 8 * 64 * 128 * 4));
@@ -194,7 +194,7 @@ TEST_CASE("rules: slots of LoRA adapters") {
   CHECK_THROWS_AS(sglang_lora_slots(asked, request, notes), Error);
 }
 
-TEST_CASE("rules: TensorRT-LLM") {
+TEST_CASE("rules: TensorRT-LLM's blocks and types") {
   // tokens_per_block: 64 before 0.20, 32 since; a power of two. Windows keep every token.
   const auto one = [](const char* engine, std::optional<std::uint64_t> block) {
     EngineInput input = input_of(engine, "llama", {heads(8, 128, 500), heads(8, 128)});
@@ -219,7 +219,7 @@ TEST_CASE("rules: TensorRT-LLM") {
   CHECK(refusal(input).find("power of two") != std::string::npos);
 }
 
-TEST_CASE("rules: transformers") {
+TEST_CASE("rules: transformers' cache of every kind of layer") {
   const auto one = [](std::string_view type, const CacheTerms& terms, std::uint64_t tokens = 1) {
     return reserved(input_of("transformers", type, {terms}), tokens);
   };
@@ -307,7 +307,8 @@ TEST_CASE("rules: an offloaded cache of transformers") {
 }
 
 TEST_CASE("rules: Ollama's context depends on the GPU") {
-  // server/routes.go since 0.15.5: 47 and 23 GiB over all GPUs. An RTX 4090 has 23.5 and a pair of them 47.04 GiB.
+  // server/routes.go since 0.15.5 has limits of 47 and 23 GiB for the sum of all GPUs. An RTX 4090 has 23.5 and a pair
+  // of them 47.04 GiB.
   Request request;
   const Engine& ollama = find_engine("ollama", request);
   const auto context = [&](std::optional<Bytes> card, std::uint64_t count = 1) {

@@ -18,7 +18,7 @@ Request on_card(const std::string& engine, const std::string& card) {
   return request;
 }
 
-TEST_CASE("settings: vLLM") {
+TEST_CASE("settings: vLLM's batches, graphs and fraction of the GPU") {
   // Executed, release 0.33, H100: 51 sizes up to 512 tokens, each piecewise and of whole decode steps.
   EngineSettings seen = settings_of("llama-3.1-8b", on_card("vllm", "h100-80gb"));
   CHECK(seen.max_num_batched_tokens == 8192);
@@ -59,7 +59,7 @@ TEST_CASE("settings: vLLM") {
   CHECK(settings_of("falcon-h1-1.5b", asked).prefix_caching == false);
 }
 
-TEST_CASE("settings: SGLang") {
+TEST_CASE("settings: SGLang's chunks, graphs and limits") {
   // Executed, release 0.5.23, Qwen3-0.6B on an H100: chunked_prefill_size 8192, 36 decode graphs up to 256, no maximum
   // of running requests.
   Request request = on_card("sglang", "h100-80gb");

@@ -89,7 +89,7 @@ TEST_CASE("sglang pools: a model with only window layers has one pool") {
   CHECK(shortfall.find("give the KV cache 2.6 MiB") != std::string::npos);
 }
 
-TEST_CASE("sglang pools: pages of several tokens") {
+TEST_CASE("sglang pools: with pages of several tokens, pools have whole pages") {
   EngineInput input = input_of("llama", {heads(8, 64), heads(8, 64)});
   input.request.block_size = 64;
   const auto layout = laid(input).layout;
@@ -160,7 +160,7 @@ TEST_CASE("sglang pools: without a radix cache the number of running requests se
   input.request.block_size = 1;
   input.draft_method = DraftMethod::kNgram;
   CHECK(tokens() == 2229 * 5 / 9);
-  input.request.extras.verify_tokens = 1;  // speculative decoding is on, whatever it verifies
+  input.request.extras.verify_tokens = 1;  // this turns speculative decoding on
   CHECK(tokens() == 2229 * 5 / 9);
   input.draft_method.reset();
   input.request.engine_version = "0.5.14";
@@ -189,7 +189,7 @@ TEST_CASE("sglang pools: every stage has the tokens that fit the fullest one") {
   CHECK(layout->capacity(large, load_for(1, 1, 1 << 30)).max_num_seqs == (std::uint64_t{1} << 34) - 1);
 }
 
-TEST_CASE("sglang pools: state slots") {
+TEST_CASE("sglang pools: how many state slots a budget has") {
   // States of 1,000,000 B and 2,048 B per token. 0.9 / 1.9 of 38,000,000 are 18 slots, one of them padding; a request
   // takes three. The rest is the pool of tokens: 38,000,000 - 18 slots.
   EngineInput input = input_of("falcon_h1", {state(), heads(8, 64)});
@@ -485,7 +485,7 @@ TEST_CASE("sglang pools: DeepSeek-V4's bytes of a token until 0.5.20 (DSV4PoolCo
   CHECK(make_plan(model, guessing).capacity->tokens == 2560);
   guessing.kv_cache_memory_bytes = Bytes(1152 * kRow + static_cast<std::uint64_t>(2560 * token) - 1000);
   CHECK(make_plan(model, guessing).capacity->tokens == 2304);
-  guessing.extras.verify_tokens = 1;  // speculative decoding is on, whatever it verifies
+  guessing.extras.verify_tokens = 1;  // this turns speculative decoding on
   CHECK(make_plan(model, guessing).capacity->tokens == 2304);
   const auto layout = [&](Request request) {
     const EngineInput input = engine_input(model, request);

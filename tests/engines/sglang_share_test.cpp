@@ -26,7 +26,7 @@ double share(const char* model, const Request& request) {
   return sglang_share(engine_input(test_model(model), request));
 }
 
-TEST_CASE("SGLang's share: of what nvidia-smi reports, by release") {
+TEST_CASE("SGLang's share: a fraction of what nvidia-smi reports, by release") {
   const auto plain = [](const char* engine, const char* card, std::uint64_t ranks) {
     return share("llama-3.1-8b", on_card(engine, card, ranks));
   };

@@ -73,7 +73,7 @@ TEST_CASE("SGLang: 0.9 / 1.9 of the budget is state slots, one of them padding")
   CHECK(reason_of(none.verdict).find("state slot") != std::string::npos);
 }
 
-TEST_CASE("SGLang: cells of sparse MLA") {
+TEST_CASE("SGLang: bytes per token of sparse MLA") {
   Request request = request_for("sglang", 8192, 40 * kGiB);
   CHECK(tokens_of("deepseek-v3.2", request) == 40 * kGiB / ((1152 + 132) * 61) / 64 * 64);
   request.cache_type_k = request.cache_type_v = Dtype::kFp8E4m3;
@@ -83,7 +83,7 @@ TEST_CASE("SGLang: cells of sparse MLA") {
   CHECK(tokens_of("glm-5.2", request_for("sglang@0.4", 8192, 40 * kGiB)) == 40 * kGiB / ((1152 + 132) * 78) / 64 * 64);
 }
 
-TEST_CASE("SGLang: scaled KV types") {
+TEST_CASE("SGLang: cache types with scales") {
   Request request = request_for("sglang", 8192, 8 * kGiB);
   request.cache_type_k = request.cache_type_v = Dtype::kNvfp4;
   CHECK(tokens_of("llama-3.1-8b", request) == 8 * kGiB / (65536 * 9 / 16));

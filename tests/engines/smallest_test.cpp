@@ -43,7 +43,7 @@ Bytes sum(const std::vector<CacheBuffer>& buffers) {
   return out;
 }
 
-TEST_CASE("smallest: buffers") {
+TEST_CASE("smallest model: buffers add up to the reserved bytes") {
   std::uint64_t entry = 1;
   const auto layout_of = [&](std::uint64_t block, bool pool, std::uint64_t window) {
     LayerBufferRules rules;
@@ -84,7 +84,7 @@ TEST_CASE("smallest: buffers") {
   CHECK(layout_of(1, false, 0)->explain(load_for(5)).front().gap.front().bytes == -5);
 }
 
-TEST_CASE("smallest: SGLang") {
+TEST_CASE("smallest model: SGLang's pools and state slots") {
   // One token, and a dummy page of one.
   const auto full = layout_of(byte_model("sglang", "llama", {{byte_of(Role::kKey)}}));
   CHECK(full->reserved(load_for(1)) == Bytes(2));
@@ -140,7 +140,7 @@ TEST_CASE("smallest: SGLang") {
   CHECK(layout_of(columns)->reserved(load_for(1)) == Bytes(4 * 2));
 }
 
-TEST_CASE("smallest: the logical engine and vLLM") {
+TEST_CASE("smallest model: blocks of vLLM, none of the logical engine") {
   const auto logical = layout_of(byte_model("logical", "tiny", {{byte_of(Role::kKey)}}));
   CHECK(logical->reserved(load_for(1)) == Bytes(1));
   CHECK(logical->buffers(load_for(1), 0).size() == 1);
@@ -169,7 +169,7 @@ TEST_CASE("smallest: the logical engine and vLLM") {
   CHECK(state->explain(load_for(16)).front().gap.front().bytes == 15);
 }
 
-TEST_CASE("smallest: a window of one token") {
+TEST_CASE("smallest model: a window of one token") {
   // TensorRT-LLM and mistral.rs have blocks of 32 tokens whatever the window. MLX and transformers only keep the
   // window's token.
   const auto rank = [](const char* engine) {
@@ -192,7 +192,7 @@ TEST_CASE("smallest: a window of one token") {
   CHECK(both->capacity(Bytes(10), load_for(5)).tokens == 9);
 }
 
-TEST_CASE("smallest: llama.cpp") {
+TEST_CASE("smallest model: llama.cpp's cells") {
   const auto layout_bytes = [](const EngineInput& input, std::uint64_t tokens) {
     return LlamaCppLayout(input).reserved(load_for(tokens)).count();
   };
@@ -237,7 +237,7 @@ TEST_CASE("smallest: llama.cpp") {
   CHECK(plain.capacity(Bytes(1023), load_for(1)).max_concurrency == 0.0);
 }
 
-TEST_CASE("smallest: llama.cpp's compute buffer") {
+TEST_CASE("smallest model: llama.cpp's compute buffer") {
   EngineInput input = byte_model("llama.cpp", "llama", {{byte_of(Role::kKey), byte_of(Role::kValue)}});
   input.types = {Dtype::kFloat16, Dtype::kFloat16, Dtype::kFloat16, Dtype::kFloat16};
   input.request.llama_cpp.flash_attention = FlashAttention::kOn;

@@ -102,7 +102,7 @@ TEST_CASE("transformers: convolution states keep every kernel column") {
   CHECK(held("qwen3.5-27b", request_for("transformers", 8192)) == 691798016);
 }
 
-TEST_CASE("transformers: layers that share a cache have none; windows keep the window") {
+TEST_CASE("transformers: layers that read another layer's cache have none, and windows keep their window") {
   CHECK(held("gemma-3n-e4b", request_for("transformers", 256)) == 10485760);
   // gpt-oss: 12 layers of all tokens, 12 of a window of 128.
   CHECK(held("gpt-oss-20b", request_for("transformers", 4096)) == std::uint64_t{12 * 2048} * (4096 + 128));

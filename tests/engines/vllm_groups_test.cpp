@@ -208,7 +208,7 @@ TEST_CASE("vllm groups: DeepSeek-V4-Flash packs five groups into one block") {
   CHECK_THROWS_AS(grouped(large), Error);
 }
 
-TEST_CASE("vllm groups: blocks that a request counts for") {
+TEST_CASE("vllm groups: the blocks that are counted for a request") {
   // max_memory_usage_bytes / page_size_bytes, blocks of 16, 8192 tokens in flight.
   ChargeRules charge;
   const auto blocks = [&](const VllmSpec& spec, std::uint64_t tokens) {
@@ -249,7 +249,7 @@ TEST_CASE("vllm groups: blocks that a request counts for") {
   CHECK(blocks(window, 131072) == 577);
 }
 
-TEST_CASE("vllm groups: bytes that tokens fill, without rounding") {
+TEST_CASE("vllm groups: bytes that tokens fill, without rounding to blocks") {
   ChargeRules charge;
   const auto bytes = [&](const VllmSpec& spec, std::uint64_t tokens) {
     return filled_bytes(spec, charge, Load{Tokens(tokens), 1, Tokens(1500)}).count();

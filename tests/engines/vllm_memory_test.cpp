@@ -120,7 +120,7 @@ TEST_CASE("vllm: workspaces of 16 bit experts stay beside the sampler's rows (lo
   }
 }
 
-TEST_CASE("vllm: which runner profiles, by release and model (VllmConfig.use_v2_model_runner)") {
+TEST_CASE("vllm: which model runner does the profile run, by release and model (VllmConfig.use_v2_model_runner)") {
   // 1,024 rows of 262,144 logits: 15 B each with the old runner, 2 with the new one, and 10 since it samples twice.
   const auto each = [](const char* engine, const std::function<void(EngineInput&)>& change) {
     EngineInput input = shaped(engine, {64, 64, 2, 262144});
@@ -217,7 +217,7 @@ TEST_CASE("vllm: only the last stage samples rows, at most as many as a batch ha
   CHECK(lines(plain).front().bytes == Bytes(8192ULL * 3 * (4096 + 4 * 4096) * 2 + 32 * kMiB));
 }
 
-TEST_CASE("vllm: outside PyTorch, as logs print it") {
+TEST_CASE("vllm: memory outside PyTorch, as logs print it") {
   struct Row {
     const char *engine, *card;
     std::uint64_t ranks, stages, mib;
@@ -330,7 +330,7 @@ TEST_CASE("vllm: CUDA graphs, as capturing prints them") {
   CHECK(lines(input).size() == 2);
 }
 
-TEST_CASE("vllm: the pool of graphs is counted until 0.28") {
+TEST_CASE("vllm: until 0.28 the graphs' memory pool is counted") {
   // Qwen3-4B on an RTX 4090: 0.60 GiB printed; Qwen2.5-1.5B 0.48; Qwen2.5-0.5B 0.37 and 0.40. Without it: Qwen3-4B in
   // 0.29 0.23, Llama-3.1-8B in 0.31 0.23.
   struct Row {
@@ -427,7 +427,7 @@ TEST_CASE("vllm: memory reserved for graphs beyond their use is subtracted from 
   CHECK(left("vllm@0.30") == Bytes(10 * kGiB));
 }
 
-TEST_CASE("vllm: the encoder's outputs and its pass") {
+TEST_CASE("vllm: memory for an encoder's outputs and its forward pass") {
   // A tower of 1152 and 4304 (SigLIP's widths), 4 patches to a token, images of 256 tokens; a decoder of 2560.
   EngineInput input = shaped("vllm", {2560, 10240, 34, 1000});
   input.request.enforce_eager = true;
@@ -533,7 +533,7 @@ TEST_CASE("vllm: no budget is left if weights or graphs use it up") {
   CHECK(vllm_cache_budget(input, Bytes(80 * kGiB), Bytes(kGiB), Bytes(2 * kGiB)) == Bytes(40 * kGiB));
 }
 
-TEST_CASE("vllm: a rule of a patch release leaves out the first of its minor release") {
+TEST_CASE("vllm: a rule of a patch release does not apply to the first release of that minor version") {
   const auto rules = [](const char* version) { return vllm_rules(request_for(std::string("vllm@") + version, 1)); };
   CHECK_FALSE(rules("0.20").tokens_from_concurrency);
   CHECK_FALSE(rules("0.20.0").tokens_from_concurrency);

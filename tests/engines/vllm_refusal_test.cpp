@@ -51,8 +51,8 @@ TEST_CASE("vllm refusals: FP8 blocks that the ranks would split") {
   dense.model.intermediate_size = 1536;
   dense.request.weights = "bfloat16";
   CHECK(id_of(dense).empty());
-  // Neither does the MLP of the shared experts, which ranks split even where they hold whole experts: DeepSeek-V4-Pro
-  // (3,072) on 16 ranks (vllm-project/vllm#40955). Where ranks share the sequences out, each has all of it.
+  // Neither does the MLP of the shared experts, which ranks split even if each has whole experts: DeepSeek-V4-Pro
+  // (3,072) on 16 ranks (vllm-project/vllm#40955). If ranks divide the sequences, each has the whole MLP.
   EngineInput shared = blocks_of(3072, 16);
   TensorGroup gate;
   gate.component = Component::kSharedExperts;

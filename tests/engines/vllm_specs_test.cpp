@@ -155,7 +155,8 @@ TEST_CASE("vllm specs: states with prefix caching") {
           return gone;
         }())
             .find("all") != std::string::npos);
-  // Since 0.28 prefix caching is on for models with states and attention, and none means align (#50991).
+  // Since 0.28 prefixes are cached by default in models with states and attention, and mode none becomes mode align
+  // (#50991).
   CHECK(charge(jamba("vllm@0.28"), "", 0).state_slots == 2);
   CHECK(charge(jamba("vllm@0.28"), "none", 0).state_slots == 2);
   CHECK(charge(jamba("vllm@0.27"), "", 0).state_slots == 1);
@@ -219,7 +220,7 @@ TEST_CASE("vllm specs: states with prefix caching") {
   CHECK(blocks(nemotron, "all") == Pair{1024, 1024});
 }
 
-TEST_CASE("vllm specs: drafts widen a convolution's state by their tokens where states are matrices") {
+TEST_CASE("vllm specs: if states are matrices, each draft token adds a column to the convolution's state") {
   // MambaStateShapeCalculator: conv (k - 1 + S) columns for Mamba-2 and delta rules, k - 1 for Mamba-1 and short ones.
   const auto state = [](EngineInput input, std::uint64_t drafts) {
     input.request.num_speculative_tokens = drafts;
@@ -247,7 +248,7 @@ TEST_CASE("vllm specs: drafts widen a convolution's state by their tokens where 
   CHECK(vllm_refusal(two, {Tokens(1000), 1, Tokens(0)})->id == "state_heads");
 }
 
-TEST_CASE("vllm specs: values narrower than keys") {
+TEST_CASE("vllm specs: layers whose values are narrower than their keys") {
   // MiMo-V2-Flash: keys of 192, values of 128: one width in all groups until 0.19, in chunks and cross attention until
   // 0.27.
   const auto token = [](const char* engine, CacheTerms terms) {
@@ -379,7 +380,7 @@ TEST_CASE("vllm specs: decode context parallelism") {
   CHECK(specs_of(latent).charge.context_ranks == 8);
 }
 
-TEST_CASE("vllm specs: blocks of the kernels") {
+TEST_CASE("vllm specs: the block sizes that kernels support") {
   const auto on = [](const char* engine, const char* card, Dtype kv, std::string_view type, CacheTerms terms) {
     EngineInput input = input_of(engine, type, {std::move(terms)});
     if (*card != '\0') input.request.card.gpu = &parse_gpu(card);

@@ -166,11 +166,12 @@ TEST_CASE("vllm: block sizes as \"Setting attention block size\" prints them, an
   }
   Request mtp = asking("vllm@0.30", 8192);
   mtp.mtp = true;
-  CHECK(planned("qwen3.5-27b", mtp).kv_cache.block_size == 800);  // a conv column more: log of Qwen3.6-27B with MTP
+  CHECK(planned("qwen3.5-27b", mtp).kv_cache.block_size ==
+        800);  // one more column of the convolution: log of Qwen3.6-27B with MTP
 }
 
 // Qwen3.5-27B in blocks of 784 tokens and batches of two blocks: 16 layers attend, 3 x 16 have states.
-TEST_CASE("vllm: before 0.27 a further sequence keeps the state at the end of each of its batches") {
+TEST_CASE("vllm: before 0.27 each sequence but the first keeps a state for the end of every batch") {
   const auto blocks = [](std::uint64_t tokens, std::uint64_t seqs) {
     Request request = asking("vllm@0.26", tokens);
     request.prefix_caching = true;
@@ -183,7 +184,7 @@ TEST_CASE("vllm: before 0.27 a further sequence keeps the state at the end of ea
   CHECK(blocks(3000, 2) - blocks(3000, 1) == 4 + 3 * 2);
 }
 
-TEST_CASE("vllm: bytes a token of the quantized types, Llama-3.1-8B") {
+TEST_CASE("vllm: bytes per token of Llama-3.1-8B in quantized cache types") {
   // kv_cache_interface.py and turboquant/config.py: whole layers, and then the 4 layers that TurboQuant keeps in 16
   // bit.
   struct Row {

@@ -224,7 +224,7 @@ TEST_CASE("bounds: a manifest of ollama's") {
   CHECK(has(manifest((1 << 20) + 1), "larger than 1 MiB"));
 }
 
-TEST_CASE("bounds: models of a list") {
+TEST_CASE("bounds: the number of models in a list") {
   const TemporaryFolder folder;
   const auto read = [&](std::size_t models) {
     return error_of([&] { read_model_list("@" + folder.write("list", repeated("x.json", models, "\n"))); });

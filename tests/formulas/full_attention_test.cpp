@@ -8,7 +8,7 @@
 namespace kvplan {
 namespace {
 
-TEST_CASE("full attention: bytes a token over all layers") {
+TEST_CASE("full attention: bytes per token of all layers") {
   struct Row {
     const char* model;
     std::uint64_t layers;

@@ -9,7 +9,7 @@
 namespace kvplan {
 namespace {
 
-TEST_CASE("MLA: one latent and one rope key a token and layer") {
+TEST_CASE("MLA: one latent and one rope key per token and layer") {
   const Mla kind{kDeepSeekV3};
   CHECK(elements(kind, 1) == 576);
   CHECK(61 * bytes(kind, 1) == 70272);  // vLLM's and SGLang's logs

@@ -73,7 +73,7 @@ TEST_CASE("detect: without a valid library there is no GPU") {
 }
 
 #ifdef KVPLAN_FAKE_NVML
-TEST_CASE("detect: NVML, GPU by GPU") {
+TEST_CASE("detect: the GPUs that NVML lists") {
   setenv("KVPLAN_FAKE_CARDS", "NVIDIA GeForce RTX 4090=24564,NVIDIA GB10=0", 1);
   const auto cards = detect_nvidia(KVPLAN_FAKE_NVML);
   REQUIRE(cards.size() == 2);

@@ -68,7 +68,7 @@ TEST_CASE("gpu: 60 GiB on a GPU of 80, and a model of 128 GiB that is scaled dow
   CHECK_FALSE(says(beyond, "\"scaled\": null"));
 }
 
-TEST_CASE("gpu: the table for people") {
+TEST_CASE("gpu: the text report") {
   const Run run = run_program({"testdata/configs/llama-3.1-8b.json", "--engine", "transformers", "--max-model-len",
                                "1000", "--measure", "--share"},
                               "/dev/null", {kH100, kCuda, kNvml, "KVPLAN_FAKE_OTHERS=1024", "KVPLAN_FAKE_PROCESSES=1"});

@@ -17,7 +17,7 @@ std::optional<LineTemplate::Match> match(std::string_view text, std::string_view
   return LineTemplate(source).match(plain_line(line));
 }
 
-TEST_CASE("line template: holes") {
+TEST_CASE("line template: values between fixed words") {
   auto found =
       match("Model loading took {weights:size} and {seconds:s}", "x] Model loading took 14.2487 GB and 36.2 s");
   REQUIRE(found);

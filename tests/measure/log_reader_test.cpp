@@ -179,7 +179,7 @@ TEST_CASE("log reader: vLLM's profile at DEBUG") {
   CHECK(value(read_log("# CUDA blocks: 1395, # CPU blocks: 2340"), "num_blocks") == 1395);
 }
 
-TEST_CASE("log reader: ranks of every prefix") {
+TEST_CASE("log reader: the rank in every form of prefix") {
   struct Prefix {
     const char* text;
     std::uint64_t rank, ranks;
@@ -200,7 +200,7 @@ TEST_CASE("log reader: ranks of every prefix") {
   CHECK(read_log("(Worker_PP1_TP0 pid=9) Available KV cache memory: 1 GiB").options.pipeline_parallel == 2);
 }
 
-TEST_CASE("log reader: a build of main is of the next release") {
+TEST_CASE("log reader: a development build counts as the next release") {
   CHECK(release_of("0.18.1rc1.dev147+gabc") == "0.19");
   CHECK(release_of("0.20.2rc1.dev9") == "0.21");
   CHECK(release_of("0.8.0rc3.dev5+g5eeabc2a.d20250318") == "0.8.0");
@@ -295,7 +295,7 @@ TEST_CASE("log reader: SGLang's pools") {
   CHECK(value(reading, "cuda_graphs") == 1.38);
 }
 
-TEST_CASE("log reader: TensorRT-LLM's pool, mistral.rs's") {
+TEST_CASE("log reader: the pools of TensorRT-LLM and mistral.rs") {
   const LogReading reading = read_log(
       "[TensorRT-LLM][INFO] Memory usage when calculating max tokens in paged kv cache: total: 31.84 GiB, available: "
       "17.83 "
@@ -368,7 +368,7 @@ TEST_CASE("log reader: reading in pieces gives the same result") {
 }
 
 // A log written by PowerShell's ">".
-TEST_CASE("log reader: UTF-16 with its mark, and UTF-8 with its own") {
+TEST_CASE("log reader: UTF-16 and UTF-8 with a byte order mark") {
   const std::u16string text = u"\U0001F680 Model loading took 1.50 GiB memory\nGPU KV cache size: 1,024 tokens\n";
   for (const bool is_big : {false, true}) {
     std::string log = is_big ? "\xFE\xFF" : "\xFF\xFE";

@@ -177,7 +177,7 @@ TEST_CASE("measure: programs that grow meanwhile are named as a cause") {
   CHECK(out.seen.reason.find("other programs changed memory") != std::string::npos);
 }
 
-TEST_CASE("measure: the share of one GPU of several") {
+TEST_CASE("measure: of several GPUs, one is measured with its part of the plan") {
   FakeDevice device(Bytes(80 * kGiB), Bytes(2 * kMiB));
   Measured out;
   Request request = tokens(32768);

@@ -71,7 +71,7 @@ TEST_CASE("watch: a tree is read from /proc, whatever a process is called") {
   };
   add("10", "10 (engine) S 1 10 10 0", "900 100 1 1 0 1 0");
   add("11", "11 (a ) S 9 (b) R 10 10 10 0", "900 200 1 1 0 1 0");
-  add("12", "12 (orphan) S 1 12 10 0", "900 300 1 1 0 1 0");  // only of the session
+  add("12", "12 (orphan) S 1 12 10 0", "900 300 1 1 0 1 0");  // not a descendant, but of the same session
   add("13", "13 (zombie) Z 10 10 10 0", "0 0 0 0 0 0 0");
   add("14", "14 (stranger) S 1 14 14 0", "900 400 1 1 0 1 0");
   add("self", "", "");
@@ -80,7 +80,7 @@ TEST_CASE("watch: a tree is read from /proc, whatever a process is called") {
   CHECK(resident_memory(tree, root.string()) == Bytes(600) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
 }
 
-TEST_CASE("watch: each stage of a start takes what it was given") {
+TEST_CASE("watch: each stage of a start has the memory that the engine allocated in it") {
   const auto counter = host_counter();
   const Seen acknowledged;
   WatchOptions options = start_of({"192", "96"});

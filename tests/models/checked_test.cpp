@@ -119,7 +119,7 @@ bool alike(const Family& a, const Family& b, bool of_one_file) {
   return a.layers == b.layers && a.extras == b.extras && a.mixer == b.mixer && tensors == b.tensors;
 }
 
-TEST_CASE("what a family was checked against") {
+TEST_CASE("a family's row names everything that it was checked against") {
   const std::set<std::string> executed = executed_types();
   const std::set<std::string> published = published_types();
   CHECK(executed.size() > 150);
@@ -149,7 +149,7 @@ TEST_CASE("what a family was checked against") {
     }
 }
 
-TEST_CASE("a family without a comparison says so") {
+TEST_CASE("a plan of a family without a check says so") {
   const auto codes = [](std::string_view type) {
     const ModelSpec model = read_config(
         R"({"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":2,"intermediate_size":128,"vocab_size":100,)"

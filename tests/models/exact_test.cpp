@@ -284,7 +284,7 @@ TEST_CASE("towers and projectors of models for images and sound") {
 }
 
 // transformers 5.23.0: the classes executed with their own defaults.
-TEST_CASE("composites with their classes' towers") {
+TEST_CASE("models of several parts have the towers of their classes") {
   constexpr Exact kRows[] = {
       {"Audio Flamingo 3",
        R"({"model_type":"audioflamingo3","text_config":{"model_type":"qwen2"},

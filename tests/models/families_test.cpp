@@ -157,7 +157,7 @@ const std::vector<Example> kExamples{
 
 }  // namespace
 
-TEST_CASE("families with their own keys have the cache of their code") {
+TEST_CASE("families with their own config keys have the cache that their code allocates") {
   for (const Example& row : kExamples) {
     CAPTURE(row.name);
     CAPTURE(row.source);
@@ -173,7 +173,7 @@ TEST_CASE("families with their own keys have the cache of their code") {
 }
 
 // transformers 5.23, __post_init__ of each class, at ten layers.
-TEST_CASE("classes that make the list of their layers") {
+TEST_CASE("classes that compute the list of their layers") {
   struct Row {
     std::string_view type;
     std::vector<std::size_t> full;
@@ -192,7 +192,7 @@ TEST_CASE("classes that make the list of their layers") {
   }
 }
 
-TEST_CASE("attention_type names a kind directly") {
+TEST_CASE("attention_type names a kind of attention directly") {
   const std::string shape =
       R"("hidden_size":4096,"num_hidden_layers":4,"num_attention_heads":32,"max_position_embeddings":32768})";
   struct Kind {
@@ -241,7 +241,7 @@ TEST_CASE("a known class follows attention_type if nothing contradicts it") {
   CHECK(kind(R"("model_type":"deepseek_v3","attention_type":"mha")") == "mla");
 }
 
-TEST_CASE("names from a config are printed as plain words") {
+TEST_CASE("names from a config are printed without control characters") {
   const ModelSpec model = read_config(
       "{\"model_type\":\"llama\",\"architectures\":[\"X\\n::error::\\u001b[31m<script>\\u0000\"],\"hidden_size\":1024,"
       "\"num_hidden_layers\":4,\"num_attention_heads\":16}",
@@ -309,7 +309,7 @@ TEST_CASE("Qwen3.8-Flash-Next has the cache of Qwen3.5, an index key for every f
   }
 }
 
-TEST_CASE("a list of layers answers what Qwen's use_sliding_window asks") {
+TEST_CASE("a list of layer types replaces Qwen's use_sliding_window") {
   const ModelSpec draft = read_config(
       R"({"architectures":["DFlashDraftModel"],"model_type":"qwen3","hidden_size":5120,"num_hidden_layers":5,
           "num_attention_heads":32,"num_key_value_heads":8,"head_dim":128,"sliding_window":2048,
@@ -320,7 +320,7 @@ TEST_CASE("a list of layers answers what Qwen's use_sliding_window asks") {
   CHECK(warnings_of(draft) == 0);
 }
 
-TEST_CASE("an unknown class stops at cache-related keys, and at no others") {
+TEST_CASE("an unknown class is refused if it has an unread key about the cache, and only then") {
   const std::string shape =
       R"("hidden_size":1024,"num_hidden_layers":4,"num_attention_heads":16,"max_position_embeddings":8192})";
   const auto read = [&](std::string_view fields) {

@@ -432,7 +432,7 @@ TEST_CASE("a GGUF with impossible counts is refused, with the key") {
 }
 
 // ggml may have newer types than kvplan. Then the cache is known, but the weights are not.
-TEST_CASE("gguf: tensors of a type that is not known leave the weights open") {
+TEST_CASE("gguf: with tensors of an unknown type, the weights are unknown") {
   const ModelSpec some = read(attending("llama", 1, 4096, 32, 8)
                                   .tensor({"token_embd.weight", {4096, 32}, 0, 4096 * 32 * 4})
                                   .tensor({"blk.0.attn_q.weight", {4096, 4096}, 9999, 0}));

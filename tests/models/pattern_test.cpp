@@ -28,7 +28,7 @@ std::string letters(const std::vector<Label>& labels) {
 
 constexpr PatternRule kRecurrentOther{PatternRule::Default::kAllFull, 0, Label::kRecurrent};
 
-TEST_CASE("one pattern, a dozen spellings") {
+TEST_CASE("one pattern of layers, spelled in a dozen ways") {
   struct Row {
     const char* config;
     std::uint64_t layers;

@@ -206,7 +206,7 @@ TEST_CASE("published totals from a few fields") {
 
 // ERNIE-4.5-VL's own config: lists of two, for words and for pictures. 28 layers: 64 experts of 1536 and 64 of 512, a
 // router and its bias for each, two shared experts; the first layer is dense.
-TEST_CASE("two kinds of experts") {
+TEST_CASE("published totals: two kinds of experts") {
   const ModelSpec model = parse_model(
       R"({"model_type":"ernie4_5_moe_vl","hidden_size":2560,"intermediate_size":12288,"num_attention_heads":20,
           "num_key_value_heads":4,"num_hidden_layers":28,"vocab_size":103424,"tie_word_embeddings":true,
@@ -216,7 +216,7 @@ TEST_CASE("two kinds of experts") {
 }
 
 // Grok-2 has an MLP in addition to the experts of each layer; Skywork-MoE gives its experts in a list of one.
-TEST_CASE("experts and an MLP side by side") {
+TEST_CASE("published totals: experts and an MLP side by side") {
   const ModelSpec grok = parse_model(
       R"({"model_type":"git","architectures":["Grok1ForCausalLM"],"hidden_size":8192,"intermediate_size":32768,
           "moe_intermediate_size":16384,"num_local_experts":8,"num_experts_per_tok":2,"residual_moe":true,
@@ -236,7 +236,7 @@ TEST_CASE("experts and an MLP side by side") {
 }
 
 // Snowflake Arctic: 10 billion in attention and the dense MLPs, 128 experts of 3.66 billion, 480 billion in all.
-TEST_CASE("a mixture beside a dense transformer") {
+TEST_CASE("published totals: experts beside a dense transformer") {
   const ModelSpec model = parse_model(
       R"({"model_type":"arctic","hidden_size":7168,"intermediate_size":4864,"num_hidden_layers":35,
           "num_attention_heads":56,"num_key_value_heads":8,"vocab_size":32000,"num_local_experts":128,
@@ -251,7 +251,7 @@ TEST_CASE("a mixture beside a dense transformer") {
 }
 
 // Laguna's window layers have 64 query heads, its full layers 48. So q, o and the head's gate have 16 more.
-TEST_CASE("query heads by layer") {
+TEST_CASE("published totals: query heads that differ by layer") {
   const std::string with = R"({"model_type":"laguna","hidden_size":2048,"num_hidden_layers":4,"head_dim":128,
       "num_attention_heads":48,"num_key_value_heads":8,"layer_types":["full_attention","sliding_attention",
       "sliding_attention","sliding_attention"])";

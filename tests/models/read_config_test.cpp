@@ -86,7 +86,7 @@ TEST_CASE("configs of public models: bytes from the papers, logs and code that t
   }
 }
 
-TEST_CASE("DeepSeek-V4-Flash: 6,880 B a token beyond every window") {
+TEST_CASE("DeepSeek-V4-Flash: 6,880 B per token beyond every window") {
   const ModelSpec model = test_model("deepseek-v4-flash");
   CHECK(model_attention(model) == "compressed");
   CHECK(layers_of(model, "compressed") == 43);
@@ -208,7 +208,7 @@ TEST_CASE("spellings, class defaults and rarer families") {
   }
 }
 
-TEST_CASE("a config that names a kind directly") {
+TEST_CASE("a config that names a kind of attention directly") {
   const std::string plain =
       R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 80, "num_attention_heads": 64,
           "num_key_value_heads": 8, "head_dim": 128, "max_position_embeddings": 131072, "torch_dtype": "bfloat16")";
@@ -219,7 +219,7 @@ TEST_CASE("a config that names a kind directly") {
   CHECK(figures(sink, 32768, k16Bit).at_length == 1343488000);
 }
 
-TEST_CASE("the KV type that a checkpoint declares") {
+TEST_CASE("the type of the KV cache that a checkpoint declares") {
   const std::string base =
       R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 2, "num_attention_heads": 32,
           "torch_dtype": "bfloat16")";

@@ -70,7 +70,7 @@ constexpr Tables kTables[] = {
      0, 0},
 };
 
-TEST_CASE("rotary tables: as vLLM keeps them") {
+TEST_CASE("rotary tables: sizes as vLLM keeps them") {
   for (const Tables& row : kTables) {
     CAPTURE(row.model);
     const ModelSpec model = read_config(row.config, "", "test", {});

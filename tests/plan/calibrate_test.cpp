@@ -41,7 +41,7 @@ const LedgerLine* line_of(const Plan& plan, std::string_view word) {
   return nullptr;
 }
 
-TEST_CASE("calibrate: a card's context is the least of its line, and libraries come in addition") {
+TEST_CASE("calibrate: a measured context is the low end of its line, and libraries come in addition") {
   const ModelSpec model = test_model("llama-3.1-8b");
   CalibrationRecord h100 = record_of("NVIDIA H100 80GB HBM3", "logical", "measure");
   h100.add(kContextFigure, 400.0 * kMiB);
@@ -209,7 +209,7 @@ TEST_CASE("calibrate: weights and blocks from kvplan verify") {
 }
 
 // By kvplan's rules one sequence fits, by the engine's blocks only half of one.
-TEST_CASE("calibrate: a verdict that the engine's own figures contradict is open") {
+TEST_CASE("calibrate: if the engine's own figures contradict a verdict, there is none") {
   const ModelSpec model = test_model("qwen3-0.6b");
   Request request = on("h100-80gb", "vllm", {});
   request.calibration = nullptr;

@@ -51,7 +51,7 @@ Request on_h200(const std::string& engine) {
 
 using Codes = std::vector<std::string>;
 
-TEST_CASE("doubts: an error that moves memory by more than 1 % leaves no verdict") {
+TEST_CASE("doubts: with a known error of more than 1 % of the memory there is no verdict") {
   CHECK(codes(kPools, request_for("sglang", 4096)) == Codes{"known_error", "not_verified"});
   const VerdictReport unknown = verdict(kPools, on_h200("sglang"));
   CHECK(unknown.status == Verdict::kUnknown);

@@ -323,7 +323,7 @@ TEST_CASE("Parts that the config does not determine are split, stored and report
   CHECK(tower["formula"].get<std::string>().find("0 elements") != 0);
 }
 
-TEST_CASE("If any number fits, there is no figure") {
+TEST_CASE("If any number of sequences fits, no number is printed") {
   const Json out = plan("mamba-2.8b", {"--gpu", "rtx-4090", "--max-model-len", "4k"});
   CHECK(out["capacity"]["max_model_len"].is_null());
   CHECK(out["capacity"]["max_num_seqs"] > 0);

@@ -9,7 +9,7 @@
 namespace kvplan {
 namespace {
 
-TEST_CASE("A mix of lengths: slabs, pages and a shared prefix") {
+TEST_CASE("A mix of lengths: caches per sequence, pages and a shared prefix") {
   const ModelSpec model = test_model("llama-3.1-8b");  // 131072 B per token
   Request request = request_for("sglang", 32768);
   request.block_size = 16;

@@ -128,7 +128,7 @@ TEST_CASE("missing memory is printed in GiB") {
   CHECK(pool.find("bytes") == std::string::npos);
 }
 
-TEST_CASE("graphs captured beside the share need the rest of the GPU") {
+TEST_CASE("graphs outside vLLM's fraction must fit the rest of the GPU") {
   // vLLM before 0.20 fills its fraction of the GPU with the cache, then captures (gpu_worker.py:
   // compile_or_warm_up_model); what the profile run freed is there too.
   const auto ask = [](const char* engine, double share, bool eager = false) {

@@ -61,7 +61,7 @@ Said said(const FieldRows& of) {
 template <>
 const Table<Shelf> Fields<Shelf>::table({{"name", at<&T::name>, column("best_name")}, {"bytes", at<&T::size>}});
 
-TEST_CASE("fields: one table is JSON, schema and CSV") {
+TEST_CASE("fields: JSON, the schema and CSV come from one table") {
   const Said of = said(rows());
   CHECK(of.json.dump() ==
         R"({"label":"=1+1","doors":null,"shelves":[{"name":"a,b","bytes":7}],"best":{"name":"\"c\"","bytes":9},)"
@@ -105,7 +105,7 @@ TEST_CASE("fields: a spreadsheet does not read a cell as a formula") {
 }
 
 // If an enumerator had no word, the words after it would be shifted.
-TEST_CASE("fields: the last enumerators have their words") {
+TEST_CASE("fields: every enumerator has its own word") {
   const auto is_last = [](auto last, std::string_view word) {
     CAPTURE(word);
     CHECK(name(last) == word);

@@ -53,7 +53,7 @@ TEST_CASE("hub: a pause that is too long for the clock is not a pause of zero") 
   }
 }
 
-TEST_CASE("hub: no message has an empty half") {
+TEST_CASE("hub: no part of an error message is empty") {
   if (!has_curl()) return;
   Site site;
   site.serve("org/small", {{"config.json", with_commit(kSmallConfig)}, {"model.safetensors", with_commit("short")}});
@@ -167,7 +167,7 @@ TEST_CASE("hub: no disk space is reserved for a length that a server claims") {
   CHECK(largest < 10'000);
 }
 
-TEST_CASE("hub: bombs in the list of files and in a config") {
+TEST_CASE("hub: a list of files and a config that are built to exhaust memory") {
   if (!has_curl()) return;
   std::string objects = "[";
   while (objects.size() < (7 << 20)) objects += "{},";

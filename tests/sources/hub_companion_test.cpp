@@ -1,4 +1,5 @@
-// Adapters and projectors by their names on the Hub: local paths whose files read like the real ones.
+// Adapters and projectors by their names on the Hub: kvplan turns them into local files that can be read like the
+// originals.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

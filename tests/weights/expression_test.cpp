@@ -142,14 +142,14 @@ TEST_CASE("an expression gives the same result as Python's") {
   }
 }
 
-TEST_CASE("expressions that are not read") {
+TEST_CASE("expressions outside the grammar are refused") {
   for (const std::string_view text : kUnread) {
     CAPTURE(text);
     CHECK_FALSE(Expression::read(text));
   }
 }
 
-TEST_CASE("every bound of an expression, and one beyond it") {
+TEST_CASE("expressions at every limit, and one beyond it") {
   CHECK(Expression::read(std::string(300, 'a')));
   CHECK_FALSE(Expression::read(std::string(301, 'a')));
 
@@ -166,7 +166,7 @@ TEST_CASE("every bound of an expression, and one beyond it") {
 
 // Expressions that once took gigabytes or minutes. Each of them visits its own states for every character, or is not
 // read.
-TEST_CASE("expressions that are built to take long") {
+TEST_CASE("expressions that could take long are matched in linear time") {
   std::vector<std::string> hostile;
   for (const std::size_t n : {5U, 10U, 15U, 18U, 20U, 22U, 24U, 30U, 32U}) {
     for (const std::string_view how : {"+", "*", "?"})
@@ -203,7 +203,7 @@ TEST_CASE("expressions that are built to take long") {
 
 #ifdef KVPLAN_HAS_RE2
 
-TEST_CASE("an expression says what RE2 says") {
+TEST_CASE("an expression gives the same result as RE2") {
   for (const Row& row : kRows) {
     CAPTURE(row.expression);
     CHECK(fuzz::difference(std::string(row.expression), {std::string(row.text)}, true).empty());
@@ -231,7 +231,7 @@ TEST_CASE("an expression says what RE2 says") {
 
 #else
 
-TEST_CASE("an expression says what RE2 says") {
+TEST_CASE("an expression gives the same result as RE2") {
   MESSAGE("SKIPPED: built without RE2, which scripts/setup --dev installs");
 }
 
