@@ -154,7 +154,7 @@ struct PublishedParts {
   std::uint64_t total, active, mtp;  // 0: not published
 };
 
-// Totals of the Hub's safetensors metadata and of model cards.
+// Totals of the Hub's safetensors metadata and of models' pages.
 constexpr PublishedParts kPublished[] = {
     {"Llama-3.1-8B",
      R"({"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":32,
