@@ -43,7 +43,7 @@ TEST_CASE("text from outside cannot break the line or flood the terminal") {
   CHECK(error.line().size() < 2000);
 }
 
-TEST_CASE("fail carries its exit code") {
+TEST_CASE("an error has its exit code") {
   CHECK_THROWS_WITH_AS(fail("what", "remedy"), "what; remedy", Error);
   try {
     fail(Exit::kUnknownArchitecture, "what", "remedy");

@@ -62,7 +62,7 @@ TEST_CASE("numbers: whole ones at the start of a text") {
   }
 }
 
-TEST_CASE("numbers: the last good one of a range") {
+TEST_CASE("numbers: the last value of a range that is accepted") {
   const auto up_to = [](std::uint64_t most) { return [=](std::uint64_t n) { return n <= most; }; };
   CHECK(last_good(0, 100, up_to(41)) == 41);
   CHECK(last_good(5, 6, up_to(100)) == 5);

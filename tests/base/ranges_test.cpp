@@ -27,7 +27,7 @@ TEST_CASE("A term's range contains its estimate, from the table that a script fi
   CHECK(range_around("nothing recorded", Bytes(7)).high == Bytes(7));
 }
 
-TEST_CASE("The range of a sum: between the squares' sum and the sum of the ends") {
+TEST_CASE("The range of a sum is between the root of the squares' sum and the sum of the ends") {
   RangeSum sum;
   CHECK(sum.range().high == Bytes(0));
   sum.add(Bytes(1000), {Bytes(1000), Bytes(1000)});

@@ -20,7 +20,7 @@ std::uint64_t gqa_token(Dtype type) {
   return bytes(FullAttention{{32, 8, 128, 128}}, 1, all(type));
 }
 
-TEST_CASE("what a token of 8 KV heads of 128 costs in each type") {
+TEST_CASE("storage: bytes per token of 8 KV heads of 128, in each type") {
   struct Row {
     Dtype type;
     std::uint64_t bytes;
@@ -53,7 +53,7 @@ TEST_CASE("what a token of 8 KV heads of 128 costs in each type") {
   }
 }
 
-TEST_CASE("K and V may differ") {
+TEST_CASE("storage: K and V may have different types") {
   CacheTypes types = k16Bit;
   types.key = Dtype::kQ8_0;
   types.value = Dtype::kQ4_0;
@@ -72,7 +72,7 @@ TEST_CASE("index keys are FP8 with a float32 scale for every 128, whatever the K
   CHECK(bytes(kind, 1, all(Dtype::kFp8DsMla)) == 656 + 132);
 }
 
-TEST_CASE("a rank's share, and other convolution columns") {
+TEST_CASE("a rank's part of a cache, and convolutions with other numbers of columns") {
   Term key{.name = "key"};
   key.shape = {.units = 8, .vectors = 1, .width = 128};
   CHECK(entry_bytes(key, k16Bit, 1, 0).count() == 256);
@@ -105,7 +105,7 @@ TEST_CASE("types are found by each of their names") {
   CHECK_THROWS_AS(parse_dtype("q9_9", "--cache-type-k"), Error);
 }
 
-TEST_CASE("the table is in the enum's order") {
+TEST_CASE("storage: the table of types is in the order of the enum") {
   for (std::size_t i = 0; i < dtypes().size(); ++i) CHECK(static_cast<std::size_t>(dtypes()[i].id) == i);
 }
 

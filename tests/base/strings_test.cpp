@@ -17,7 +17,7 @@ TEST_CASE("strings: a text is split without empty pieces") {
   CHECK(split("  ").empty());
 }
 
-TEST_CASE("strings: a word of a list is a whole one") {
+TEST_CASE("strings: only a whole word matches a word of a list") {
   CHECK(has_word("qwen2 qwen2_moe", "qwen2"));
   CHECK(has_word("qwen2 qwen2_moe", "qwen2_moe"));
   for (const char* word : {"qwen", "qwen2_", "moe", "", " ", "qwen2 qwen2_moe"}) {

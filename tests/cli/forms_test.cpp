@@ -195,7 +195,7 @@ TEST_CASE("help: fits a screen, and each command has three examples") {
   }
 }
 
-TEST_CASE("mistakes: the message names what the user probably meant") {
+TEST_CASE("mistakes: the message suggests what the user probably meant") {
   check_refused(run_program({kLlamaConfig, "--eng", "vllm"}), "did you mean --engine?");
   check_refused(run_program({kLlamaConfig, "--max-model-length", "4096"}), "--max-model-len");
   check_refused(run_program({kLlamaConfig, "--tensor-paralel-size=2"}), "did you mean --tensor-parallel-size?");
@@ -291,7 +291,7 @@ double contrast(const std::string& a, const std::string& b) {
   return std::max(x, y) / std::min(x, y);
 }
 
-TEST_CASE("html: contrast in light and in dark") {
+TEST_CASE("html: contrast of the light and the dark page") {
   CHECK(contrast("#000000", "#ffffff") == doctest::Approx(21));
   const std::string text = join(style_lines(), "\n");
   const std::size_t dark = text.find("prefers-color-scheme");

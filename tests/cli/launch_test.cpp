@@ -19,7 +19,7 @@ Run launch_of(std::string model, std::vector<std::string> options, const std::st
   return run_program(options);
 }
 
-TEST_CASE("launch: every option that moves bytes, as the engine spells it") {
+TEST_CASE("launch: every option that changes memory, in the engine's spelling") {
   const std::vector<Row> rows{
       {"deepseek-v3", {"--engine", "sglang", "-tp", "8", "-dp", "8", "--enable-dp-attention"}, "--enable-dp-attention"},
       {"deepseek-v3", {"--engine", "sglang", "-tp", "8", "--enable-expert-parallel"}, "--ep-size 8"},
@@ -96,7 +96,7 @@ TEST_CASE("launch: a weight type is passed on if the engine has it") {
   }
 }
 
-TEST_CASE("launch: as many GPUs as the plan has") {
+TEST_CASE("launch: the command has as many GPUs as the plan") {
   const auto gpus = [](const std::vector<std::string>& options) {
     const Run run = launch_of("mixtral-8x7b", options, "k8s");
     const std::string limit = "nvidia.com/gpu: ";

@@ -17,7 +17,7 @@ std::size_t files_in(const std::string& folder) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
 
-TEST_CASE("output: never over a file that was read") {
+TEST_CASE("output: a file that kvplan read is never overwritten") {
   const TemporaryFolder folder;
   const std::string config = file_text(std::string(KVPLAN_SOURCE_DIR) + "/" + kLlamaConfig);
   const std::string model = folder.write("model.json", config);
@@ -80,14 +80,14 @@ TEST_CASE("output: a link to nothing stays a link") {
   CHECK(files_in(folder.path()) == 3);
 }
 
-TEST_CASE("output: nothing stays of a file that could not be written") {
+TEST_CASE("output: a file that could not be written completely is removed") {
   const TemporaryFolder folder;
   check_refused(run_program({kLlamaConfig, "-o", folder.path() + "/no/such/folder.txt"}), "cannot be written");
   check_refused(run_program({kLlamaConfig, "-o", folder.path() + "/" + std::string(300, 'x')}), "cannot be written");
   CHECK(files_in(folder.path()) == 0);
 }
 
-TEST_CASE("input: a device is no file") {
+TEST_CASE("input: a device is refused as a file") {
   const TemporaryFolder folder;
   for (const char* device : {"/dev/zero", "/dev/full", "/dev/urandom", "/dev/null"}) {
     const std::string link = folder.path() + "/config.json";

@@ -35,7 +35,7 @@ TEST_CASE("reading: the request's line has GPU, fraction, types and layout, and 
   CHECK(has(explain.out, "x 1 sequence, no engine"));
 }
 
-TEST_CASE("reading: counts of one are in the singular") {
+TEST_CASE("reading: a count of one is in the singular") {
   const Run run = run_program({kLlamaConfig, "--max-model-len", "1", "--gpu", "h100"});
   CHECK(has(run.out, "\n1 token x 1 sequence, "));
   const Run line = run_program({kLlamaConfig, "--max-model-len", "1", "--format", "github"});

@@ -84,7 +84,7 @@ TEST_CASE("a command may come after its options") {
   CHECK(run_program({model, "--engine", "fit"}).exit == 2);
 }
 
-TEST_CASE("every spelling of an option is one option") {
+TEST_CASE("all spellings of an option have the same effect") {
   const std::string two = run_program({kLlamaConfig, "--tensor-parallel-size", "2", "--json"}).out;
   CHECK(has(two, "\"tensor_parallel_size\": 2"));
   for (const std::vector<std::string>& spelling : std::vector<std::vector<std::string>>{{"-tp", "2"},

@@ -29,7 +29,7 @@ TEST_CASE("compressed: a window, and one entry for every m tokens") {
   CHECK(elements(v4_flash(128), 65536 + 127) == elements(v4_flash(128), 65536));
 }
 
-TEST_CASE("compressed: DeepSeek-V4-Flash costs 6,880 B a token in 16 bit") {
+TEST_CASE("compressed: DeepSeek-V4-Flash needs 6,880 B per token in 16 bit") {
   const auto step = [](std::uint64_t ratio) {
     return bytes(v4_flash(ratio), 1 << 20) - bytes(v4_flash(ratio), (1 << 20) - 128);
   };
@@ -60,7 +60,7 @@ TEST_CASE("compressed: FlashMLA's cell of an entry is 584 bytes") {
   CHECK(bytes(v4_flash(0), 1, types) == 584);
 }
 
-TEST_CASE("compressed: of DeepSeek-V4.1 only sources own entries, with sums where they compress") {
+TEST_CASE("compressed: in DeepSeek-V4.1 only source layers have entries, and sums if they compress") {
   Compressed kind;
   kind.num_heads = 64;
   kind.head_dim = 512;

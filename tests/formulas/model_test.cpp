@@ -18,7 +18,7 @@ ModelSpec of(std::vector<Layer> layers) {
   return model;
 }
 
-TEST_CASE("the kind of a model is that of its caching layers") {
+TEST_CASE("the kind of a model is the kind of its layers with a cache") {
   const Layer full{{FullAttention{kHeads}}};
   const Layer window{{SlidingWindow{kHeads, Tokens(128)}}};
   const Layer none{{None{}}};
@@ -31,7 +31,7 @@ TEST_CASE("the kind of a model is that of its caching layers") {
   CHECK(model_attention(of({{{FullAttention{kHeads}, ShortConv{2048, 3}}}})) == "hybrid");
 }
 
-TEST_CASE("what weights need to know about a model's heads") {
+TEST_CASE("the sizes of a model's heads that weights depend on") {
   // Query heads of one KV head, the most of any layer; llama.cpp keeps one KV head for a latent.
   const auto view = [](std::vector<Layer> layers) { return WeightModel(of(std::move(layers))); };
   const Layer full{{FullAttention{kHeads}}};
@@ -61,13 +61,13 @@ TEST_CASE("equal layers form a group, and a layer with two mixers is in two grou
   CHECK(groups[1].indices == std::vector<std::uint64_t>{1});
 }
 
-TEST_CASE("indices read as ranges") {
+TEST_CASE("indices of layers are printed as ranges") {
   CHECK(index_ranges({0, 1, 2}) == "0-2");
   CHECK(index_ranges({3, 7, 11, 12, 13}) == "3,7,11-13");
   CHECK(index_ranges({5}) == "5");
 }
 
-TEST_CASE("every row of the table of kinds is whole, and no name comes twice") {
+TEST_CASE("the table of kinds has no empty cells and no name twice") {
   std::set<std::string> names;
   for (const KindInfo& row : all_kinds()) {
     CAPTURE(std::string(row.name));

@@ -8,7 +8,7 @@
 namespace kvplan {
 namespace {
 
-TEST_CASE("none: no cache") {
+TEST_CASE("none: a layer without attention has no cache") {
   CHECK(elements(None{}, 8192) == 0);
   CHECK(kind_info(None{}).name == "none");
 }

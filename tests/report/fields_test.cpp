@@ -78,7 +78,7 @@ TEST_CASE("fields: JSON, the schema and CSV come from one table") {
   CHECK(of.csv == "degrees,label,doors,best_name,count\n20,'=1+1,,\"\"\"c\"\"\",1\n");
 }
 
-TEST_CASE("fields: a field that a row adds is in all output formats") {
+TEST_CASE("fields: a new row of the table is in all output formats") {
   FieldRows more = rows();
   more.push_back(Row<Room>(
       "first", [](const Room& room) { return room.shelves.front().size; }, "of the first shelf", column()));

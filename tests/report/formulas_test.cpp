@@ -109,7 +109,7 @@ class Formula {
   std::string_view text_;
 };
 
-TEST_CASE("formulas: a written formula computes the bytes of its line") {
+TEST_CASE("formulas: the printed formula gives the bytes of its line") {
   CHECK(Formula("(576 x 2 B + 64 x 4 B) x 8 blocks of 16 tokens").bytes() == (576 * 2 + 64 * 4) * 8);
   CHECK(Formula("512 tokens' pool of 256 KiB + 2 graphs * 3 KiB").bytes() == 262 * 1024);
   CHECK_FALSE(Formula("2 streams x 8192 cells").bytes());

@@ -14,7 +14,7 @@ namespace {
 
 // c10/cuda/CUDACachingAllocator.cpp: sizes are rounded up to 512 B. Segments have 2 MiB or 20 MiB, or from 10 MiB on a
 // multiple of 2 MiB. A rest of more than 1 MiB becomes a free piece.
-TEST_CASE("pieces of PyTorch's allocator") {
+TEST_CASE("loaded weights: the segments of PyTorch's allocator") {
   TorchPieces pieces;
   pieces.take(Bytes(63 * kMiB / 2));  // 31.5 MiB of 32: the remaining half MiB stays with the tensor
   CHECK(pieces.allocated == Bytes(32 * kMiB));
@@ -71,7 +71,7 @@ TEST_CASE("loaded weights to the digits that vLLM prints") {
 }
 
 // transformers' YaRN keeps the stretched length in max_position_embeddings, linear scaling does not.
-TEST_CASE("tables of rotary angles") {
+TEST_CASE("loaded weights: tables of rotary angles") {
   const auto rotary = [](const std::string& more) {
     return load(R"({"model_type":"llama","hidden_size":64,"intermediate_size":64,"num_hidden_layers":1,
         "num_attention_heads":1,"vocab_size":64,"max_position_embeddings":4096,"torch_dtype":"bfloat16")" +
@@ -91,7 +91,7 @@ TEST_CASE("tables of rotary angles") {
 }
 
 // 8 heads of 128 + 128 over a latent of 512: SGLang keeps kv_b_proj and its two halves.
-TEST_CASE("latent attention's second copy") {
+TEST_CASE("loaded weights: the second copy of latent attention's projections") {
   const std::string config = R"({"model_type":"deepseek_v2","hidden_size":1024,"intermediate_size":1024,
       "num_hidden_layers":2,"num_attention_heads":8,"kv_lora_rank":512,"qk_nope_head_dim":128,"qk_rope_head_dim":64,
       "v_head_dim":128,"vocab_size":64,"max_position_embeddings":64,"torch_dtype":"bfloat16"})";

@@ -112,7 +112,7 @@ TEST_CASE("SGLang: eight slots, for the given modules") {
   }
 }
 
-TEST_CASE("an adapter that is wider than its slots") {
+TEST_CASE("LoRA: an adapter that is wider than its slots") {
   const ModelSpec model = test_model("llama-3.1-8b");
   ExtrasRequest extras;
   extras.adapters.push_back({"adapter", 40, {"q_proj"}, 64, Elements(1000), Bytes(2000), {}});

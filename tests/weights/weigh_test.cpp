@@ -54,7 +54,7 @@ TEST_CASE("an unknown type lists the known ones") {
 }
 
 // Sizes that llama.cpp's own type selection gives for Llama 3.1 8B.
-TEST_CASE("mixtures of llama.cpp") {
+TEST_CASE("weights: llama.cpp's mixed types") {
   const ModelSpec model = parse_model(llama());
   // A GGUF also has 64 floats of rotary factors.
   constexpr std::uint64_t kFactors = 256;
@@ -69,7 +69,7 @@ constexpr std::uint64_t kLinear = 6979321856;
 constexpr std::uint64_t kRest = 2 * (1050673152 + 266240);
 
 // Computed from the published AWQ and FP8 checkpoints: the blocks' linear layers are packed, the rest stays in 16 bit.
-TEST_CASE("declared quantization decides") {
+TEST_CASE("weights: a declared quantization takes precedence") {
   CHECK(bytes_of(parse_model(llama())) == 2 * 8030261248);
   CHECK(bytes_of(parse_model(
             llama(R"(,"quantization_config":{"quant_method":"awq","bits":4,"group_size":128,"zero_point":true})"))) ==
@@ -86,7 +86,7 @@ TEST_CASE("declared quantization decides") {
 
 // What the packers store besides the weights: GPTQModel's overrides, AutoAWQ's block names, zero points of
 // compressed-tensors, 2:4 sparsity, AQLM's codebooks, Quark's layer map, torchao's classes.
-TEST_CASE("dialects and their exceptions") {
+TEST_CASE("weights: every dialect of quantization and its exceptions") {
   constexpr std::uint64_t kDown = 32 * 4096ULL * 14336;
   constexpr std::uint64_t kAttention = 32 * (4096ULL * 4096 * 2 + 4096ULL * 1024 * 2);
   constexpr std::uint64_t kInputs = 4ULL * 32 * (6 * 4096 + 14336);  // GPTQ's g_idx
@@ -127,7 +127,7 @@ TEST_CASE("dialects and their exceptions") {
 }
 
 // bitsandbytes also replaces the linear layers of a tower and its projector, unless its list excludes them.
-TEST_CASE("a tower in NF4") {
+TEST_CASE("weights: a tower in NF4, or on the list of modules that are skipped") {
   const std::string llava = R"({"model_type":"llava","text_config":{"model_type":"llama","vocab_size":32064},
       "vision_config":{"model_type":"clip_vision_model","hidden_size":1024,"image_size":336,"intermediate_size":4096,
       "num_attention_heads":16,"num_hidden_layers":24,"patch_size":14},"torch_dtype":"bfloat16","quantization_config":{
@@ -159,7 +159,7 @@ TEST_CASE("a group that does not divide the inputs is an error") {
 }
 
 // vLLM prints 16.4605 GiB per rank for Llama 3.1 70B at TP 8, 7.48 GiB for Llama 3 8B at TP 2.
-TEST_CASE("a rank's share") {
+TEST_CASE("weights: the bytes of one rank") {
   const ModelSpec model = parse_model(llama());
   WeightRequest request;
   request.share.tensor_parallel = 2;
@@ -173,7 +173,7 @@ TEST_CASE("a rank's share") {
   CHECK(attention == 2 * 32 * (2 * 4096ULL * 4096 / 16 + 2 * 4096ULL * 1024 / 8));
 }
 
-TEST_CASE("stages of a pipeline") {
+TEST_CASE("weights: the stages of a pipeline") {
   const ModelSpec model = parse_model(R"({"model_type":"qwen3","hidden_size":1024,"intermediate_size":3072,
       "num_hidden_layers":28,"head_dim":128,"num_attention_heads":16,"num_key_value_heads":8,"vocab_size":151936,
       "tie_word_embeddings":true,"torch_dtype":"bfloat16","max_position_embeddings":4096})");
@@ -189,7 +189,7 @@ TEST_CASE("stages of a pipeline") {
   CHECK(first + last == 2 * (596049920ULL + 151936ULL * 1024));
 }
 
-TEST_CASE("skip lists") {
+TEST_CASE("weights: modules on a skip list keep their type") {
   const std::vector<SchemeRule> rules{
       {"lm_head", {}}, {"gate", {}}, {"model.layers.3*", {}}, {"*.attn.*", {}}, {"re:.*mlp\\.(gate|up)_proj$", {}}};
   const RuleBook book(rules);
@@ -202,7 +202,7 @@ TEST_CASE("skip lists") {
   CHECK(book.find("model.layers.0.mlp.down_proj") == nullptr);
 }
 
-TEST_CASE("a skip list looked up once for all layers") {
+TEST_CASE("weights: a skip list that is looked up once for all layers") {
   const std::vector<SchemeRule> rules{{"model.layers.17.mlp.gate", {}}, {"layers.2.mlp", {}},
                                       {"model.layers.6*", {}},          {"layers.*.mlp.experts.3.up_proj", {}},
                                       {"mlp.experts.4.up_proj", {}},    {"model.layers.11.mlp*", {}},
