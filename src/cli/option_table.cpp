@@ -233,7 +233,7 @@ constexpr Option kOptions[]{
      }},
     {"--gpu-memory-utilization --mem-fraction-static", "F", kCard, "fraction of GPU memory that the engine may use",
      set<parse_share, &R::memory_utilization>},
-    {"--reserve", "SIZE|P%", kCard, "memory to leave free on each GPU (suggestions: 1GiB or 1%)",
+    {"--reserve", "SIZE|P%", kCard, "memory to leave free on each GPU (suggestions leave 1GiB or 1%)",
      [](Invocation& c, string_view v, string_view n) {
        c.request.limits.reserve =
            v.ends_with('%') ? Reserve{Bytes(0), parse_percent(v, n) / 100} : Reserve{parse_size_or_none(v, n), 0};

@@ -13,8 +13,8 @@ std::uint64_t local_units(const Term& term, std::uint64_t ranks, Uneven uneven) 
   if (units < ranks && ranks % units == 0) return 1;
   if (uneven == Uneven::kRoundUp) return ceil_div(units, ranks);
   refuse("--tensor-parallel-size " + std::to_string(ranks) + " does not divide the " + std::to_string(units) +
-             " units (heads or groups) of \"" + std::string(term.name) + "\"",
-         "use a size that divides them, or a multiple of their number");
+             " heads or groups of \"" + std::string(term.name) + "\"",
+         "use a number that divides them, or a multiple of theirs");
 }
 
 Bytes rank_entry(const Term& term, const CacheTypes& types, std::uint64_t ranks, Uneven uneven) {

@@ -191,7 +191,7 @@ class Checker {
     constexpr std::uint64_t kSmall = 16 * kMiB;  // norms, which are not part of the split matrices
     if ((what == "weights" || what == "model_memory") && !seen.device.empty() && on != nullptr && on->weights &&
         *on->weights > Bytes(kSmall) && seen.bytes() > static_cast<double>(kSmall))
-      says(static_cast<double>(on->weights->count()), "by the order of the layers");
+      says(static_cast<double>(on->weights->count()), "an estimate: the GPUs get the layers in order");
     if ((what == "compute_buffer" || what == "compute_memory") && on != nullptr && on->activation)
       says(static_cast<double>(on->activation->count()), "an estimate");
     // Until 0.6.4 the figure was the driver's whole count, including the context and other processes.

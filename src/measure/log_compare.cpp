@@ -98,7 +98,8 @@ class Buffers {
       all.lines.insert(all.lines.end(), place.lines.begin(), place.lines.end());
       all.seen += place.seen;
       all.play += place.play;
-      if (place.lines.size() == 1) predict(place.lines[0], place.planned(), false, "by the order of the layers");
+      if (place.lines.size() == 1)
+        predict(place.lines[0], place.planned(), false, "an estimate: the GPUs get the layers in order");
     }
     std::sort(all.lines.begin(), all.lines.end());
     if (all.lines.size() == 1)

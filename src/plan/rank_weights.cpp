@@ -167,8 +167,8 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
        more,
        loaded.is_packed ? std::min(more, loaded.absorbed) : more,
        loaded.is_packed ? more * 2 : more,
-       {loaded.absorbed > Bytes(0) ? "{absorbed} B of kv_b_proj cut in two, and what is lost in PyTorch's segments"
-                                   : "what is lost in PyTorch's segments",
+       {loaded.absorbed > Bytes(0) ? "{absorbed} B of kv_b_proj split in two, and unused parts of PyTorch's segments"
+                                   : "unused parts of PyTorch's segments",
         {{"absorbed", loaded.absorbed}}},
        "PyTorch CUDACachingAllocator.cpp",
        LineId::kLoading});

@@ -359,7 +359,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
     reason(draft_label_, stage.draft * draft_tokens(pools));
     if (rest != 0)
       rank.gap.push_back({fixed_windows_ > 0 ? "window pool: of all requests that may run"
-                          : has_windows()    ? "window pool: a fraction of the tokens, not the windows"
+                          : has_windows()    ? "window pool: a fraction of all tokens, not only the windows"
                                              : "windows and compressed entries kept whole",
                           rest});
   }

@@ -47,7 +47,7 @@ std::string name_of(std::string_view what) {
       {"conv_bytes", "convolution states"},
       {"state_bytes", "SSM states"},
       {"layers_on_gpu", "layers on the GPU"},
-      {"layers_total", "layers in all"},
+      {"layers_total", "layers of the model"},
       {"max_model_len", "max model length"},
       {"max_model_len_estimated", "max model length that fits"},
       {"n_seq_max", "n_seq_max"},
