@@ -1,4 +1,4 @@
-"""Checkpoints without data: configs, headers and indexes of true shapes, in folders, in a cache of the Hub and on a loopback Hub."""
+"""Checkpoints without data: configs, headers and indexes with real shapes, in folders, in a cache of the Hub and on a Hub on loopback."""
 import http.server
 import json
 import os
@@ -9,7 +9,7 @@ import threading
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 SIZES = {"BF16": 2, "F16": 2, "F32": 4, "U8": 1, "F8_E4M3": 1}
-# A name of each part, as checkpoints have it; {i} for the layer.
+# The name of one tensor of each part, as checkpoints have it. {i} is the layer.
 NAMES = {
     "embedding": "model.embed_tokens.weight", "lm_head": "lm_head.weight", "norms": "model.layers.{i}.input_layernorm.weight",
     "attention": "model.layers.{i}.self_attn.o_proj.weight", "mlp": "model.layers.{i}.mlp.up_proj.weight",
@@ -21,7 +21,7 @@ NAMES = {
 
 
 def bytes_of(tensors):
-    """Of all tensors, (name, type, shape)."""
+    """The bytes of all tensors (name, type, shape)."""
     total = 0
     for _, kind, shape in tensors:
         size = SIZES[kind]
@@ -32,7 +32,7 @@ def bytes_of(tensors):
 
 
 def by_parts(plan):
-    """Tensors that take as much as the parts of a plan without an engine."""
+    """Tensors with the same bytes as the parts of a plan without an engine."""
     layers = plan["model"]["num_layers"]
     plain = "F32" if plan["model"]["dtype"] == "float32" else "BF16"
     out = []
@@ -51,7 +51,7 @@ def by_parts(plan):
 
 
 def written_out(name, config):
-    """Every tensor of some families, from the shapes of their modules; None for the others."""
+    """All tensors of a model, from the shapes of its modules. Only for some families; None for the others."""
     hidden, vocab, inner = config.get("hidden_size"), config.get("vocab_size"), config.get("intermediate_size")
     heads, groups = config.get("num_attention_heads"), config.get("num_key_value_heads")
     kind = config.get("model_type")
@@ -78,7 +78,7 @@ def written_out(name, config):
 
 
 def write_safetensors(path, tensors):
-    """A header, and a hole where the data would be."""
+    """Writes a header, and a hole in place of the data."""
     header, at = {}, 0
     for name, kind, shape in tensors:
         size = bytes_of([(name, kind, shape)])
@@ -108,7 +108,7 @@ def write_shards(folder, tensors, which=None, count=3):
 
 
 class Store:
-    """Folders of checkpoints, and the same files in a cache of the Hub and on a Hub."""
+    """Checkpoints in folders, and the same files in a cache of the Hub and on a Hub."""
 
     def __init__(self, root, hub_cache):
         self.root = root
@@ -116,7 +116,7 @@ class Store:
         os.makedirs(root, exist_ok=True)
 
     def folder(self, name, config, *, quant=None, index=None, shards=None, single=None):
-        """A folder with a config, and with the files that are given: (tensors, total) or tensors."""
+        """Creates a folder with a config and the given files: (tensors, total) or tensors."""
         path = f"{self.root}/{name}"
         os.makedirs(path)
         with open(path + "/config.json", "w", encoding="utf-8") as file:
@@ -133,7 +133,7 @@ class Store:
         return path
 
     def cached(self, folder, name):
-        """The id under which a cache of the Hub has a folder's files."""
+        """Puts a folder's files into a cache of the Hub, and returns their id there."""
         repo = f"{self.hub_cache}/models--cached--{name}"
         os.makedirs(repo + "/refs")
         with open(repo + "/refs/main", "w", encoding="utf-8") as file:

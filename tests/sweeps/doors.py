@@ -1,4 +1,4 @@
-"""The other doors to the program: the Python package, the MCP server, the page's module."""
+"""Other ways to ask the program: the Python package, the MCP server, the web page's module."""
 import json
 import os
 import subprocess
@@ -15,11 +15,11 @@ json.dump([ask(question) for question in json.load(sys.stdin)], sys.stdout)
 
 
 class Skipped(Exception):
-    """A door that is not here."""
+    """One of these ways is not available on this machine."""
 
 
 def environment(program, source):
-    """Where `kvplan` is the program, and its package the source's."""
+    """An environment in which `kvplan` is the tested program, and the package is that of the source folder."""
     folder = program.home + "/bin"
     if not os.path.exists(folder):
         os.makedirs(folder)
@@ -29,7 +29,7 @@ def environment(program, source):
 
 
 def package(program, source, python, questions):
-    """kvplan.plan() of each question, {"model", "options"}."""
+    """What kvplan.plan() answers to each question, {"model", "options"}."""
     done = subprocess.run([python, "-c", PACKAGE], input=json.dumps(questions), capture_output=True, encoding="utf-8", check=False,
                           env=environment(program, source), timeout=300)
     if done.returncode != 0:
@@ -38,7 +38,7 @@ def package(program, source, python, questions):
 
 
 def mcp(program, source, python, questions):
-    """The tool plan of the MCP server, over its standard input and output."""
+    """What the tool `plan` of the MCP server answers, over standard input and output."""
     calls = [{"method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {},
                                                  "clientInfo": {"name": "sweep", "version": "1"}}}]
     calls += [{"method": "tools/call", "params": {"name": "plan", "arguments": {"model": question["model"], "detail": "full", **question["options"]}}}
@@ -70,7 +70,7 @@ def mcp(program, source, python, questions):
 
 
 def page(program, source, questions):
-    """The page's module under Node, of {"files": {name: text}, "words"}."""
+    """What the page's module answers under Node to {"files": {name: text}, "words"}."""
     module = source + "/build-web/kvplan.js"
     if not os.path.exists(module):
         raise Skipped("the page: no build-web/kvplan.js (packaging/web/build)")

@@ -18,7 +18,7 @@ def scalar(kind, value):
 
 
 def key(name, value):
-    """[type, value], or ["i32[]", values, how often they are repeated]."""
+    """[type, value], or ["i32[]", values, number of repetitions]."""
     kind = value[0]
     if not kind.endswith("[]"):
         return text(name) + struct.pack("<I", KINDS[kind][0]) + scalar(kind, value[1])
@@ -49,7 +49,7 @@ def write(path, row):
 
 
 def models(source):
-    """Rows of real models by name; the fixtures are left out."""
+    """The rows of real models, by name. Fixtures are left out."""
     with open(source + "/testdata/conformance/llama.cpp-models.jsonl", encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     return {row["model"]: row for row in rows if not row["model"].startswith("fixture:")}

@@ -2,10 +2,11 @@
 
     one_answer.py KVPLAN SOURCE [--full] [--only WORD] [--python PYTHON]
 
-Each bundled config becomes checkpoints that hold the same model: the config alone, an index, one shard of three beside the
-index, all shards, one file; each is named by folder, by config.json, by a cache of the Hub and by a loopback Hub. The weights
-may differ by as much as the index and the config do, and by nothing where the files have what the config says. Everything
-else is equal. --python is an interpreter with the wheel of the same program and its needs (kvplan[mcp]), for the MCP server.
+Makes checkpoints of the same model from each bundled config: only the config; with an index; with an index and one of three
+shards; with all shards; with one file. Each is named by its folder, by its config.json, through a cache of the Hub and through
+a Hub on loopback. The weights in the plans may differ as much as the index differs from the config. If the files have what
+the config says, the weights are equal, too. Everything else is always equal. --python is an interpreter with this program's
+wheel and the packages of kvplan[mcp], for the MCP server.
 """
 import json
 import os
@@ -28,9 +29,9 @@ LAYOUTS = {
     "transformers": [[], ["-pp", "2"]],
     "mlx": [[]],
 }
-# What follows from the weights, too: llama.cpp's copies of weights on the host, SGLang's table of requests.
+# Figures that also depend on the weights: llama.cpp copies weights from the host, and SGLang's table of requests varies.
 FOLLOWING = ("total_bytes", "activation_bytes", "runtime_bytes")
-# Notes on where the weights come from, and on the copy that was read.
+# Notes about the source of the weights, and about the copy that was read.
 OF_SOURCE = ("weights_", "incomplete_copy", "stored", "hub_", "tied_head", "quant_config", "index_")
 
 
@@ -39,7 +40,7 @@ def weights(plan):
 
 
 def without_name(plan):
-    """A plan less what the name of its source changes."""
+    """The plan without what depends on the name of its source."""
     if "error" in plan:
         return {"error": plan["error"].removeprefix("kvplan: ").removeprefix(plan.get("source", "")), "exit": plan.get("exit")}
     out = json.loads(json.dumps(plan))
@@ -50,7 +51,7 @@ def without_name(plan):
 
 
 def without_weights(plan):
-    """A plan less what it says of the weights and what follows from them."""
+    """The plan without the weights and what depends on them."""
     out = without_name(plan)
     if "error" in out:
         return out
@@ -65,7 +66,7 @@ def without_weights(plan):
 
 
 def without_sources(part):
-    """A part of an answer less the words on where the bytes of its lines come from."""
+    """A part of an answer without the texts about the source of a line's bytes."""
     if isinstance(part, list):
         return [without_sources(each) for each in part]
     if isinstance(part, dict):
@@ -82,7 +83,7 @@ def differences(a, b, at=""):
     return [] if a == b else [f"{at}: {str(a)[:90]} / {str(b)[:90]}"]
 
 
-# Families whose configs name no length; their GGUF files do.
+# Families whose configs have no maximum length, while their GGUF files do.
 NO_LENGTH = ("mamba", "rwkv7", "rwkv6")
 
 
@@ -102,7 +103,7 @@ class Sweep:
         self.program.environment["HF_ENDPOINT"] = self.hub.url
 
     def forms(self, name, path):
-        """Names of the model by what their files hold: {kind: (what the index says against the config, [names])}."""
+        """Names of the model, grouped by their files: {kind: (how far the index is from the config, [names])}."""
         with open(path, encoding="utf-8") as file:
             config = file.read()
         code, plan = self.program.ask([path, "--mtp"])
@@ -126,7 +127,7 @@ class Sweep:
             names = [some, some + "/config.json", store.cached(some, of), f"hub/{of}", part, part + "/config.json",
                      store.cached(part, of + "-part")]
             out[f"index x{factor}"] = (abs(total - whole) / whole, names if self.full or factor in DIFFERENCES[:2] else names[:1])
-        # Without a tied head these are the config's own bytes.
+        # If the head is not tied, these are the bytes that the config gives.
         for kind, files in (("shards", {"index": (computed, whole), "shards": (computed,)}), ("one file", {"single": computed})):
             of = f"{name}-{kind.replace(' ', '-')}"
             folder = store.folder(of, config, **files)
@@ -139,7 +140,7 @@ class Sweep:
         return out
 
     def plans(self, names, words):
-        """An answer for each name, of one run of them all."""
+        """An answer for each name, from one run with all of them."""
         code, fleet = self.program.ask([*names, *words])
         if "plans" not in fleet:
             return [{"error": fleet.get("error", "no plans"), "exit": code}] * len(names)
@@ -181,7 +182,7 @@ class Sweep:
                     break
             a, b = without_weights(bare), without_weights(first)
             self.faults.check(f"{kind}: what has nothing to do with weights", a == b, lambda: about(names[0]), lambda: differences(a, b))
-            # Buffers of llama.cpp's graphs are packed, so that a little less of one may take much less of all.
+            # llama.cpp packs the buffers of its graphs, so all of them may shrink much if one shrinks a little.
             slack = 0.05 if off and "llama.cpp" in words else 1e-6
             for one, two in zip(bare["memory"], first["memory"]):
                 if not self.faults.check(f"{kind}: what follows from the weights", all(
@@ -197,7 +198,7 @@ class Sweep:
                 self.faults.check("index: a warning beyond 1 % alone", warned == (off > 0.01), lambda: about(names[0]), f"{off:.3f} off")
 
     def compare_answers(self, name, forms, question):
-        """`fit` and `compare` of names that hold the same files."""
+        """`fit` and `compare` answer the same for names of the same files."""
         for kind, (_, names) in forms.items():
             if not self.full and kind not in ("config", "index x1.0", "shards"):
                 continue
@@ -213,7 +214,7 @@ class Sweep:
                                       lambda: differences(answers[0][1], answer[1]))
 
     def quantized(self, source):
-        """hf_quant_config.json counts whichever file of its checkpoint is named, unless config.json says how the weights are stored."""
+        """hf_quant_config.json is read whichever file of its checkpoint is named, unless config.json says how the weights are stored."""
         with open(source + "/testdata/quantized/nemotron-3-nano-30b-a3b-nvfp4.json", encoding="utf-8") as file:
             nano = json.load(file)
         with open(source + "/testdata/configs/llama-3.1-8b.json", encoding="utf-8") as file:
@@ -250,7 +251,7 @@ class Sweep:
             self.faults.check("vLLM takes the config's own quantization first", weights(a) == weights(b), self.short(name), weights(a), weights(b))
 
     def ggufs(self, source, only):
-        """A GGUF has its config's layers, bytes a token and length, in one engine with the same types."""
+        """In one engine with the same types, a GGUF and its config have equal layers, bytes per token and lengths."""
         paths = models(source, only, self.full)
         for name, row in gguf.models(source).items():
             if name not in paths:
@@ -278,7 +279,7 @@ class Sweep:
                 self.faults.check("GGUF: weights", abs(off) < 0.03, name, engine, f"{off:.2%} off")
 
     def doors(self, given):
-        """Standard input, the Python package, the MCP server and the page, of the same files."""
+        """Standard input, the Python package, the MCP server and the page give the same answer for the same files."""
         python = given.python or sys.executable
         names = models(given.source, given.only)
         questions, expected, pages = [], [], []

@@ -15,7 +15,7 @@ CLEARED = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HUGGINGFACE_H
 
 
 def options(**more):
-    """The command line of a sweep: `--full` for all that it can ask, and what `more` adds."""
+    """The command line of a sweep: `--full` asks all its questions; `more` adds options."""
     parser = argparse.ArgumentParser()
     parser.add_argument("kvplan")
     parser.add_argument("source")
@@ -29,7 +29,7 @@ def options(**more):
 
 
 class Program:
-    """Runs kvplan in a home of its own, without a network."""
+    """Runs kvplan with a separate home folder, without a network."""
 
     def __init__(self, path):
         self.path = os.path.abspath(path)
@@ -50,7 +50,7 @@ class Program:
         return done.returncode, done.stdout, done.stderr
 
     def ask(self, words, stdin=None):
-        """Exit code and the JSON of the answer, or None and the error in its place."""
+        """Exit code and the answer's JSON; if there is none, an object with the error."""
         code, out, error = self.run([*words, "--json"], stdin)
         if out:
             return code, json.loads(out)
@@ -58,7 +58,7 @@ class Program:
 
 
 class Faults:
-    """What was wrong, by kind, with some examples of each."""
+    """The faults that were found, by kind, with some examples of each."""
 
     def __init__(self, examples=4):
         self.counts = collections.Counter()
@@ -67,7 +67,7 @@ class Faults:
         self.shown = collections.defaultdict(list)
 
     def check(self, kind, holds, *facts):
-        """Counts a check; a fault where it does not hold. Facts are text, or functions that return it."""
+        """Counts a check, and records a fault if it does not hold. Facts are texts, or functions that return texts."""
         self.checks[kind] += 1
         if holds:
             return True
@@ -77,7 +77,7 @@ class Faults:
         return False
 
     def close(self, runs):
-        """Prints the faults, and leaves with 1 where there are any."""
+        """Prints the faults, and exits with 1 if there are any."""
         for kind, count in self.counts.most_common():
             print(f"FAULT {kind}: {count} of {self.checks[kind]}")
             for example in self.shown[kind]:
@@ -90,7 +90,7 @@ class Faults:
 
 
 def models(source, only="", more=False, configs=None):
-    """Paths of the bundled configs, and with `more` those of models whose figures were published; or those of a folder."""
+    """The paths of the bundled configs, with `more` also of models with published figures; or the configs of a folder."""
     folders = [configs] if configs else ["testdata/configs"] + (["testdata/observations/models"] if more else [])
     found = {}
     for folder in folders:

@@ -1,9 +1,9 @@
-"""Properties that every plan has: random models, engines, cards, layouts and options.
+"""Properties that every plan has: random models, engines, GPUs, layouts and options.
 
     properties.py KVPLAN SOURCE [--full] [--seed N] [--only WORD] [--count N]
 
-A plan that fits lies within its budget; plan, `fit`, `compare` and every row of a fleet agree with one another; each suggestion
-and each answer of `fit`, planned again, is what it was said to be; more of anything never takes less.
+A plan that fits is within its budget. Plan, `fit`, `compare` and every row of a fleet agree with each other. Each suggestion and
+each answer of `fit` gives the promised result if it is planned again. A larger request never needs less memory.
 """
 import collections
 import csv
@@ -25,13 +25,13 @@ WEIGHTS = ["bf16", "fp8", "int8", "int4", "awq", "gptq", "nvfp4", "mxfp4", "q4_k
 STATED = ("--avg-len", "--seq-lens", "--shared-prefix")
 LIMITS = ("--max-vram", "--min-context", "--min-seqs")
 LAYOUT = ("-tp", "-pp", "-dp", "-dcp", "--enable-expert-parallel", "--enable-dp-attention", "--gpu-count", "--tensor-split")
-# Answers that keep nothing of what another option says.
+# Spellings of the same option: one replaces the other.
 REPLACED = {"--tensor-parallel-size": "-tp", "--pipeline-parallel-size": "-pp", "--data-parallel-size": "-dp", "--kv": "--kv-cache-dtype",
             "--decode-context-parallel-size": "-dcp", "--context": "--max-model-len", "-c": "--max-model-len",
             "--ctx-size": "--max-model-len", "--context-length": "--max-model-len", "-np": "--num-seqs", "--parallel": "--num-seqs"}
-# Engines with a pool of the same size on each GPU; without one a stage's cache may be largest where its weights are not.
+# Engines with a pool of the same size on each GPU. In other engines the stage with the largest cache may not have the largest weights.
 POOLS = ("vllm", "sglang", "tensorrt-llm")
-# The contract's table of verdicts, where a card or a limit is given.
+# The exit code of each verdict, if a GPU or a limit is given.
 EXITS = {"fits": 0, "partly_on_cpu": 0, "does_not_fit": 1, "unknown": 1}
 
 
@@ -41,7 +41,7 @@ def words(model, given):
 
 
 def changed(given, changes):
-    """The options with the changes that an answer names."""
+    """The options, changed as an answer says."""
     out = dict(given)
     for option, value in changes.items():
         name = REPLACED.get(option, option)
@@ -54,7 +54,7 @@ def changed(given, changes):
 
 
 class Generator:
-    """Random plans, the same ones for a seed."""
+    """Random plans, which are the same for the same seed."""
 
     def __init__(self, seed, paths):
         self.random = random.Random(seed)
@@ -115,10 +115,10 @@ class Generator:
             for flag in ("-kvu", "--swa-full", "-nkvo"):
                 if chance(0.08):
                     out[flag] = None
-        # By default what does not fit moves to main memory, and more of anything may then take less of a GPU.
+        # By default layers that do not fit move to main memory, so a larger request may need less of a GPU.
         if base in ("llama.cpp", "ollama"):
             out.setdefault("-ngl", "all" if base == "llama.cpp" else 999)
-        # Encoder-decoders, states and windows have rules of their own.
+        # Encoder-decoders, states and windows have separate rules, so they are chosen more often.
         paths = [p for p in self.paths if chance(0.3) or any(word in p for word in ("whisper", "t5", "mamba", "gemma"))]
         return pick(paths or self.paths), out
 
@@ -133,7 +133,7 @@ class Properties:
         self.memory = {alias: card["memory_bytes"] for card in cards["gpus"] for alias in [card["name"], *card["aliases"]]}
 
     def plan(self, model, given):
-        """A plan, or None where the question has none."""
+        """The exit code and the plan; None if kvplan has no plan for the question."""
         code, answer = self.program.ask(words(model, given))
         return (code, answer) if code in (0, 1) else (code, None)
 
@@ -163,7 +163,7 @@ class Properties:
         check("the gap adds up", cache["logical_bytes_per_gpu"] + gap == cache["reserved_bytes"], said)
 
     def verdict(self, plan, code, given, said):
-        """The exit code, and a verdict that its own numbers bear out."""
+        """The exit code and the verdict agree with the plan's own numbers."""
         check, verdict, capacity = self.faults.check, plan["verdict"], plan["capacity"]
         status = verdict["status"]
         judged = any(option in given for option in ("--gpu", "--gpu-memory", "--kv-cache-memory-bytes", *LIMITS))
@@ -210,7 +210,7 @@ class Properties:
     # Two plans.
 
     def budget(self, model, given, plan, said):
-        """The capacity does not depend on how the budget is given."""
+        """The capacity is the same whether the budget comes from a GPU or is given in bytes."""
         if not plan["capacity"] or not plan["capacity"]["kv_cache_memory_bytes"] or "--kv-cache-memory-bytes" in given:
             return
         other = {k: v for k, v in self.fixed_layout(given, plan).items() if k != "--reserve"}
@@ -218,13 +218,13 @@ class Properties:
         _, again = self.plan(model, other)
         if again is None:
             return
-        # Where activations or tables grow with the request, a card holds less than its budget alone would.
+        # If activations or tables grow with the request, fewer tokens fit a GPU than its budget alone would allow.
         exact = given["--engine"].startswith("vllm")
         for key in ("max_model_len", "max_num_seqs"):
             a, b = (p["capacity"][key] if p["capacity"][key] is not None else 1 << 62 for p in (plan, again))
             if not exact and (len(plan["memory"]) > 1 or plan["verdict"]["status"] != "fits"):
                 continue
-            # The parts beside the cache grow with the length: a longer one than the plan's has less, a shorter one more.
+            # The other parts grow with the length, so a longer context leaves less for the cache, and a shorter one more.
             shorter = exact and key == "max_model_len" and b < plan["request"]["max_model_len"]
             holds = a >= b if shorter else a <= b if not exact or key == "max_model_len" else a == b
             self.faults.check(f"a budget from a card, or in bytes: {key}", holds, said, a, b)
@@ -260,10 +260,10 @@ class Properties:
                 continue
             for name, of in (("logical KV", lambda p: p["kv_cache"]["logical_bytes"]), ("reserved KV", lambda p: p["kv_cache"]["reserved_bytes"]),
                              ("the total", lambda p: p["total"]["bytes"])):
-                # llama.cpp's graphs, and kernels that vLLM chooses for a length that it refuses, may take less for more.
+                # For a longer context llama.cpp's graphs may need less, and so may kernels that vLLM chooses for a length that it refuses.
                 if name == "the total" and (given["--engine"].startswith("llama.cpp") or again["verdict"]["refusal"]):
                     continue
-                self.faults.check(f"more of {option} never takes less: {name}", of(again) >= of(plan), said, f"{before} to {more}:", of(plan),
+                self.faults.check(f"more of {option} never needs less: {name}", of(again) >= of(plan), said, f"{before} to {more}:", of(plan),
                                   of(again))
             if any(o in given for o in LIMITS):
                 continue
@@ -272,7 +272,7 @@ class Properties:
                               f"{before} to {more}", plan["verdict"]["reason"])
 
     def boundary(self, model, given, plan, said):
-        """What the capacity names fits, and one more does not."""
+        """The request that the capacity names fits, and one more token or sequence does not."""
         capacity, verdict = plan["capacity"], plan["verdict"]
         if not capacity or verdict["refusal"] or verdict["status"] == "unknown" or any(o in given for o in (*LIMITS, *STATED, "--reserve", "-kvu")):
             return
@@ -283,7 +283,7 @@ class Properties:
                 continue
             end = plan["model"]["max_model_len"] if option == "--max-model-len" else None
             code, at = self.plan(model, changed(fixed, {option: most}))
-            if at and not at["verdict"]["refusal"] and "--kv-cache-memory-bytes" not in given:  # a card may hold less than that
+            if at and not at["verdict"]["refusal"] and "--kv-cache-memory-bytes" not in given:  # a GPU may have less than that
                 self.faults.check(f"capacity: {option} of {key} fits", at["verdict"]["status"] in ("fits", "partly_on_cpu"), said, most, at["verdict"]["reason"])
                 self.verdict(at, code, given, lambda: f"{said()} {option} {most}")
             code, more = self.plan(model, changed(fixed, {option: most + 1}))
@@ -291,7 +291,7 @@ class Properties:
                 self.faults.check(f"capacity: {option} beyond {key} does not fit", more["verdict"]["status"] != "fits", said, most + 1)
 
     def fixed_layout(self, given, plan):
-        """The options with the layout of a plan in place of a count of GPUs."""
+        """The options with the plan's layout in place of the number of GPUs."""
         out = {k: v for k, v in given.items() if k != "--gpu-count"}
         request = plan["request"]
         if "--gpu-count" in given:
@@ -366,7 +366,7 @@ class Properties:
                                   row["verdict"][key], again["verdict"][key])
 
     def rows(self, model, given, said):
-        """CSV of a fleet on two cards: each row, planned again."""
+        """Each row of a fleet on two GPUs (CSV) gives the same plan if it is planned again."""
         if "--gpu" not in given or given["--engine"].startswith("mlx"):
             return
         cards = f"{given['--gpu']},{self.made.random.choice(CARDS)}"
@@ -389,7 +389,7 @@ class Properties:
                     again_given[option] = value
             if "@" in given["--engine"]:
                 again_given["--engine"] = given["--engine"]
-            # A cap that was lowered to what starts has no column of its own.
+            # No column has the cap on requests if kvplan lowered it so that the engine starts.
             command = row["command"].split()
             if "--max-num-seqs" in command:
                 again_given["--max-num-seqs"] = command[command.index("--max-num-seqs") + 1]
@@ -401,13 +401,13 @@ class Properties:
             self.faults.check("a row has its plan's verdict", again["verdict"]["status"] == row["verdict"], said, row,
                               again["verdict"]["status"])
             for column, key in (("longest_context", "max_model_len"), ("most_sequences", "max_num_seqs")):
-                # Where nothing is decided, a row holds no figures of what fits.
+                # A row without a verdict has no figures of what fits.
                 if again["capacity"] and row.get(column) and row["verdict"] != "unknown":
                     self.faults.check(f"a row has its plan's {column}", str(again["capacity"][key]) == row[column], said, row[column],
                                       again["capacity"][key])
 
     def declared(self, model, given, said):
-        """A weight type that is asked for is refused where the same type, declared in the config, is."""
+        """A requested weight type is refused if the same type in the config is refused."""
         with open(model, encoding="utf-8") as file:
             config = json.load(file)
         if "quantization_config" in config or given["--engine"].split("@")[0] not in ("vllm", "sglang"):
@@ -449,7 +449,7 @@ class Properties:
         return True
 
 
-# What a config says of weights of a type.
+# How a config declares weights of each type.
 DECLARED = {
     "awq": {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True, "version": "gemm"},
     "gptq": {"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": False, "sym": True},

@@ -52,7 +52,7 @@ def _of_model(line_id: str, what: str) -> bool:
 
 
 def paged(groups: Sequence[Sequence[Any]]) -> int:
-    """The block of a paged group, the largest; for a model with only states, the smallest of its own."""
+    """The largest block of a paged group. For a model that only has states: the smallest block."""
     paged = [group[2] for group in groups if "Mamba" not in group[0]]
     return int(max(paged) if paged else min(group[2] for group in groups))
 
@@ -139,7 +139,7 @@ def transformers(plan: Answer, row: Row) -> List[Figure]:
     if plan["model"]["architecture"] and not row.get("renamed"):
         out.append(Figure("model class", plan["model"]["architecture"], row["class"]))
     total = plan["model"]["parameters"]["total"]
-    # Both are true: what a checkpoint keeps as a tensor may be a buffer of the class.
+    # Both are correct: a tensor of the checkpoint may be a buffer in the class.
     with_buffers = row["parameters"] + row["kept_buffers"]
     out.append(Figure("parameters", total, with_buffers if total == with_buffers else row["parameters"]))
     tokens = plan["request"]["max_model_len"]

@@ -65,7 +65,7 @@ def test_agrees(ask):
 
 
 def test_a_model_of_the_catalogue(ask, tmp_path, monkeypatch):
-    """No file of it is here: the engine gets the catalogue's config."""
+    """This machine has no file of the model, so the engine gets the catalogue's config."""
     for name in ("HF_HOME", "KVPLAN_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "none"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -260,7 +260,7 @@ def test_a_real_engine(capsys, temporary):
     pytest.skip("no real engine was asked: KVPLAN_ENGINES names no folder with an environment that has transformers")
 
 
-# A torch that knows the operators it was given, as far as the adapter's import of it goes.
+# A stub of torch with the parts that the adapter imports. It remembers which operators were defined.
 TORCH = """
 class Library:
     def __init__(self, namespace, kind): pass
@@ -273,7 +273,7 @@ library = type("", (), {"Library": Library})
 @pytest.mark.parametrize("torchvision, defined", [("", []), ("raise RuntimeError('operator torchvision::nms does not exist')", ["nms", "qnms"]),
                                                   (None, ["nms", "qnms"])])
 def test_torchvision_s_operators_are_not_defined_twice(tmp_path, torchvision, defined):
-    """Its own, where they load, would end the process: a matching torchvision is what most environments have."""
+    """Most environments have a matching torchvision. If it loads, defining its operators again would end the process."""
     (tmp_path / "torch.py").write_text(TORCH)
     if torchvision is not None:
         (tmp_path / "torchvision.py").write_text(torchvision)

@@ -14,15 +14,15 @@ sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import card  # noqa: E402
 import isolated  # noqa: E402  (in the folder above)
 
-# What vLLM says where it will not serve a model. A NotImplementedError is a stub's, or of a function that this copy of the
-# engine lacks. Of other errors this copy of a config, a stub or the transformers at hand may be the cause (a class default
-# is in the form of a newer one than an old release takes); of an assertion too, but for RULES.
+# The exceptions with which vLLM refuses a model. A NotImplementedError comes from a stub, or from a function that this copy of
+# vLLM lacks. Other errors may come from a stub, or from a config or a transformers release that does not match. That also
+# applies to assertions, except for those that match RULES.
 REFUSALS = (ValueError, AssertionError)
 RULES = re.compile(r"divi|support")
 ELSEWHERE = re.compile(r"does not recognize this architecture|trust_remote_code|custom code|[Uu]nrecognized configuration class"
                        r"|failed to be inspected|kernel \w|meta tensor|device meta|No module named|not installed|Can't load"
                        r"|requires the following fields in hf_quant_config|rope_type=axial|No model architectures are specified"
-                       r"|swap space")  # of this machine's memory
+                       r"|swap space")  # more than this machine has
 
 
 def raised_here(error):
