@@ -201,7 +201,7 @@ struct VerdictReport {
   bool has_sought = false;                    // suggestions were searched for
   std::uint64_t asked_gpus = 1;               // requested GPUs; a suggestion may need more
   Template on_cpu;                            // "the experts of 31 of 48 layers are in main memory"; empty: nothing is
-  Bytes host_needed;                          // host memory that this takes, with all that the engine keeps there
+  Bytes host_needed;                          // host memory for this, including all else that the engine keeps there
   Template shortfall;                         // what the cache lacks, in the engine's own words
   std::uint64_t count = 0, least = 0;         // tokens or sequences, against --min-context or --min-seqs
   bool counts_room = false;                   // `count` is what fits; otherwise it is what was requested

@@ -85,8 +85,8 @@ struct Candidate {
 // letters and digits count, in any case, and only the first 64 characters of long texts.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// The names nearest to `wanted`, nearest first, each once. Equally near names keep the order of `known`. A spelling
-// that begins with `wanted`, or that `wanted` begins with, is near at any length.
+// The names nearest to `wanted`, nearest first, each once. Equally near names keep the order of `known`. A name of any
+// length is near if it begins with `wanted`, or if `wanted` begins with it.
 std::vector<std::string_view> nearest_names(std::string_view wanted, std::span<const Candidate> known,
                                             std::size_t count = 3);
 

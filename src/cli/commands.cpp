@@ -236,8 +236,9 @@ static int run_measured(const Invocation& call) {
   return watches ? run_watch(call, asked, report_options(call)) : run_measure(call, asked, report_options(call));
 }
 
-// The Python package queries the engine: main hands the command over to it if it is installed. Without it this is an
-// error, except to save its figures, and to give it the files of a model in the catalogue (--said=files), one per line.
+// The Python package queries the engine: if it is installed, main hands the command over to it, otherwise the command
+// is an error. The package calls the program back to save the engine's figures (--said), and to get the files of a
+// model in the catalogue, one per line (--said=files).
 static int run_verify(const Invocation& call) {
   if (call.measuring.said == "files")
     if (const CatalogueName known = find_published(single_model(call)); known.model != nullptr) {

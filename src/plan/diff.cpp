@@ -48,7 +48,8 @@ static void compare(const Pairs& before, const Pairs& after, std::string_view wh
     if (!was.contains(key)) add(key, "", value);
 }
 
-// Removes from `some` what only one of the two releases writes about a request: the user did not ask for it.
+// Removes from `some` the fields of a request that only one of the two releases writes, because the user did not change
+// them.
 static void keep_shared(Pairs& some, const Values& others) {
   std::erase_if(some, [&](const auto& pair) { return !others.contains(pair.first); });
 }

@@ -81,7 +81,7 @@ Takes takes_of(const Plan& plan, Bytes card) {
   return {awake, plan.request.vllm.sleeps ? kept_asleep(plan) : awake};
 }
 
-// The plan of the first model, or of an engine that sleeps in turn, with the memory that `others` leave.
+// A model's plan with the memory that `others` leave. Only for the first model, and for engines that sleep in turn.
 Plan plan_in_rest(const ModelSpec& model, Request request, Bytes card, Bytes usable, Bytes others) {
   if (takes_share(request) && !request.memory_utilization) {
     const Bytes left = usable - std::min(others, usable);

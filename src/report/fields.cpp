@@ -63,8 +63,8 @@ static void define(Json& definitions) {
 }
 
 Json parsed(std::string_view text) {
-  // The keys of a config's value are in order. Parsing into a sorted tree keeps the order; a list of keys would be
-  // searched for each key.
+  // The keys of a config's value are sorted, so parsing into a sorted tree keeps their order. In a tree with a list of
+  // keys, each key would be searched for in the list.
   const auto value = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
   return value.is_discarded() ? Json(std::string(text)) : Json(value);
 }

@@ -8,7 +8,7 @@ namespace kvplan {
 
 namespace {
 
-// An entry without a plan: the error, and its exit code if it were the only entry.
+// An entry without a plan: the error, and the exit code that it would give as the only entry.
 struct Failed {
   std::string_view source, error;
   Exit exit = Exit::kAnswered;

@@ -71,7 +71,7 @@ class LayerTensors {
   std::vector<Tensor> tensors_;
 };
 
-// The packed part of a matrix stored in less than 16 bits: the whole bits of each element (4.16 bits are 4 bits and
+// The packed part of a matrix with less than 16 bits per element: the whole bits (of 4.16 bits, 4; the rest are
 // scales).
 Bytes packed_part(Bytes bytes, double elements) {
   const double bits = std::floor(8 * static_cast<double>(bytes.count()) / std::max(elements, 1.0));

@@ -345,7 +345,7 @@ Template elements_formula(Elements elements, Bytes bytes) {
 }
 
 void note_files(const StoredSizes& files, WeightReport& report) {
-  // A header's own sums are exact. An index is spread over the parts that the config declares.
+  // The sums of headers are exact. The sum of an index is divided among the parts that the config declares.
   constexpr double kIndexOff = 0.01;
   // If they differ by more, the config belongs to another model.
   constexpr double kHeadersOff = 0.25;

@@ -111,13 +111,13 @@ TEST_CASE("engines: features as in each engine's documentation") {
     LoraStorage lora;
     bool drafts, cache_budget, cuts_towers;
   };
-  // gpu_memory_utilization of vLLM; mem_fraction_static if no GPU is known (SGLang); the wired limit of macOS;
-  // mistral.rs's 0.9. Experts of data parallel copies: vLLM's docs on expert parallel deployment ("DP x TP"). Beams:
-  // vLLM, TensorRT-LLM, transformers. Image projectors (mmproj) and --ctx-size over all slots: llama.cpp. token_embd
-  // stays on the host with llama.cpp ("always keep the input layer on the CPU"), and its graph has the scores where
-  // attention is naive, as eager attention of transformers, and MLX's if no kernel is fused. Adapters: slots of
-  // --max-loras, or files; PEFT loads in float32. Vision towers are cut like the decoder by vLLM (mm_encoder_tp_mode
-  // "weights") and SGLang, whose towers are made of parallel layers.
+  // Fractions: vLLM's gpu_memory_utilization, SGLang's mem_fraction_static if no GPU is known, the wired limit of
+  // macOS, and 0.9 of mistral.rs. Experts of data parallel copies: vLLM's docs on expert parallel deployment ("DP x
+  // TP"). Beams: vLLM, TensorRT-LLM, transformers. Image projectors (mmproj) and --ctx-size over all slots: llama.cpp.
+  // llama.cpp keeps token_embd on the host ("always keep the input layer on the CPU"). Scores are stored by naive
+  // attention in llama.cpp, eager attention in transformers, and MLX without a fused kernel. Adapters: slots of
+  // --max-loras, or files; PEFT loads them in float32. vLLM (mm_encoder_tp_mode "weights") and SGLang split vision
+  // towers like the decoder.
   const Row rows[] = {
       {"logical", 1.0, false, false, true, false, false, false, false, false, LoraStorage::kSlotsOrFiles, true, false,
        false},

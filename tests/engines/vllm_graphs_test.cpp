@@ -116,7 +116,7 @@ TEST_CASE(
   CHECK(count("vllm@0.28", drafts) == "24");
   CHECK(count("vllm@0.29", drafts) == "30");
   CHECK(count("vllm@0.12", drafts) != count("vllm@0.13", drafts));
-  // Explicit limits have no such sizes.
+  // If the limits are given, vLLM adds no such sizes.
   std::vector<std::string> limited = drafts;
   limited.insert(limited.end(), {"--max-cudagraph-capture-size", "96"});
   CHECK(count("vllm@0.29", limited) == "24");

@@ -63,7 +63,7 @@ struct LibraryClass {
 };
 constexpr LibraryClass kLibraryClasses[] = {
     {"T5ForConditionalGeneration", false, {}},
-    {"RecurrentGemmaForCausalLM", false, {.until = {0, 5, 22}}},  // transformers 5.12.1; 5.19.0 since
+    {"RecurrentGemmaForCausalLM", false, {.until = {0, 5, 22}}},  // installs transformers 5.12.1; later releases 5.19.0
     {"RecurrentGemmaForCausalLM", true, {.since = {0, 5, 22}}},
     {"Lfm2ForCausalLM", true, {.until = {0, 5, 9}}},
     {"Lfm2VlForConditionalGeneration", true, {.until = {0, 5, 10}}},

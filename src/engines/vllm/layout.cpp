@@ -74,7 +74,7 @@ class VllmLayout : public CacheLayout {
     const std::vector<std::uint64_t> split =
         stage_layers(input.model.num_layers, input.request.parallel, StageSplit::kSpareLast);
     for (std::size_t s = 0; s < split.size(); ++s) {
-      // Draft layers come after the last stage's.
+      // Draft layers come after all layers of the last stage.
       const std::uint64_t last = s + 1 == split.size() ? ~std::uint64_t{0} : first + split[s];
       Stage stage{first, last, stage_pool(specs_, groups_, first, last), {}};
       stage.need =
