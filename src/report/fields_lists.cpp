@@ -96,7 +96,8 @@ const Table<PublishedModel> Fields<PublishedModel>::table(
      {"tasks", [](const T& model) { return split(model.tasks); }},
      {"license", or_null<&T::license>},
      {"date", or_null<&T::date>, "of publication"},
-     {"parameters", [](const T& model) { return if_any(model.parameters); }, "in its files, or else counted from its config"},
+     {"parameters", [](const T& model) { return if_any(model.parameters); },
+      "in its files, or else counted from its config"},
      {"gguf", or_null<&T::gguf>, "repository with GGUF files"},
      {"ollama_tag", or_null<&T::ollama>, "tag in ollama's library"}});
 
