@@ -1,5 +1,5 @@
 // What the commands are made of. First comparisons with reality: devices, watched starts, logs, and the calibration
-// files that they write.
+// files that these write.
 #pragma once
 
 #include <string>
@@ -40,7 +40,8 @@ int run_watch(const Invocation& call, const ModelAndRequest& asked, const Report
 // Writes the calibration if one was requested.
 LogCheck checked_log(const Invocation& call);
 
-// Where reports go.
+// Where a report goes: standard output, or a file, which is replaced atomically if the system can. SECURITY.md has the
+// rules.
 
 // "" and "-" are standard output. Throws Error, also for a file that this run has read.
 void write_report(const std::string& path, std::string_view text);

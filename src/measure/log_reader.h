@@ -98,6 +98,8 @@ class TemplateIndex {
 // Every line that any of the programs prints.
 const TemplateIndex& log_index();
 
+// What a log reports besides figures, line by line: why an engine did not start, what it did instead, and its load.
+
 // Reads line by line. It keeps a few lines, because a message may continue on the next one.
 class EventReader {
  public:

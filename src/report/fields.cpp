@@ -59,7 +59,7 @@ static void add_json(std::string& out, const Json& value, std::string_view inden
 
 template <class... Report>
 static void define(Json& definitions) {
-  (Fields<Report>::table.schema(definitions), ...);
+  (Schema<Report>::table.schema(definitions), ...);
 }
 
 Json parsed(std::string_view text) {

@@ -117,9 +117,9 @@ class Table : public AnyTable {
   void cells(const T* whole, Cells& out) const { cells_of(whole, out); }
 };
 
-// The table of a struct's fields: `template <> const Table<Gpu> Fields<Gpu>::table({{"name", at<&T::name>}, ...});`
+// The table of a struct's fields: `template <> const Table<Gpu> Schema<Gpu>::table({{"name", at<&T::name>}, ...});`
 template <class Whole>
-struct Fields {
+struct Schema {
   using T = Whole;
   static const Table<T> table;
 };
@@ -127,7 +127,7 @@ struct Fields {
 // An answer as JSON: the text of its table.
 template <class T>
 std::string json_of(const T& answer) {
-  return Fields<T>::table.text(answer);
+  return Schema<T>::table.text(answer);
 }
 
 // The text of a cell; "" for null.

@@ -104,7 +104,7 @@ constexpr std::string_view kGridColumns =
 template <class... Part>
 Cells cells_of(const Part*... parts) {
   Cells out;
-  (Fields<Part>::table.cells(parts, out), ...);
+  (Schema<Part>::table.cells(parts, out), ...);
   return out;
 }
 
@@ -116,7 +116,7 @@ Cells grid_cells(const Failed* failed, const RowOf* row = nullptr, const CardOf*
 }  // namespace
 
 template <>
-const Table<Failed> Fields<Failed>::table("failed", "what has no plan",
+const Table<Failed> Schema<Failed>::table("failed", "what has no plan",
                                           {{"source", at<&T::source>, column()},
                                            {"error", at<&T::error>, column()},
                                            {"exit", [](const T& of) { return static_cast<unsigned>(of.exit); },
@@ -124,7 +124,7 @@ const Table<Failed> Fields<Failed>::table("failed", "what has no plan",
                                             limit(R"("minimum": 1, "maximum": 5)")}});
 
 template <>
-const Table<SharedCard> Fields<SharedCard>::table(
+const Table<SharedCard> Schema<SharedCard>::table(
     {{"gpu", or_null<&T::card>},
      {"gpu_memory_bytes", at<&T::memory>, "of one GPU"},
      {"total_bytes", at<&T::total>, "what all models need of it; with sleep mode one of them is awake"},
@@ -134,7 +134,7 @@ const Table<SharedCard> Fields<SharedCard>::table(
      {"status", at<&T::status>}});
 
 template <>
-const Table<Fleet> Fields<Fleet>::table(
+const Table<Fleet> Schema<Fleet>::table(
     "fleet", "kvplan MODEL MODEL... or a directory of configs; also with one entry",
     {{"plans", [](const T& of) { return results_of(of.entries, &FleetEntry::plan); }},
      {"shared_card", [](const T& of) { return of.shared == nullptr ? std::nullopt : std::optional(*of.shared); },
@@ -142,7 +142,7 @@ const Table<Fleet> Fields<Fleet>::table(
     TableKind::kReport);
 
 template <>
-const Table<Answer> Fields<Answer>::table(
+const Table<Answer> Schema<Answer>::table(
     "answer", "a plan, with the options in which it differs from the request",
     {{"name", at<&T::name>, column("answer")},
      {"changes", at<&T::changes>, "option and value"},
@@ -164,7 +164,7 @@ const Table<Answer> Fields<Answer>::table(
      {"plan", at<&T::plan>, csv_only()}});
 
 template <>
-const Table<UsersAnswer> Fields<UsersAnswer>::table(
+const Table<UsersAnswer> Schema<UsersAnswer>::table(
     {{"users", at<&T::users>, "at once"},
      {"users_of_a_copy", at<&T::of_a_copy>},
      {"copies", at<&T::copies>, "of the layout of the answer \"users\""},
@@ -174,7 +174,7 @@ const Table<UsersAnswer> Fields<UsersAnswer>::table(
      {"price_per_hour", at<&T::price>, "--price: of all GPUs"}});
 
 template <>
-const Table<Answers> Fields<Answers>::table("answers", "kvplan compare and kvplan fit",
+const Table<Answers> Schema<Answers>::table("answers", "kvplan compare and kvplan fit",
                                             {{"model", [](const T& of) { return ModelOf{&of.asked}; }},
                                              {"request", [](const T& of) { return RequestOf{&of.asked}; }},
                                              {"answers", at<&T::rows>},
@@ -183,17 +183,17 @@ const Table<Answers> Fields<Answers>::table("answers", "kvplan compare and kvpla
                                             TableKind::kReport);
 
 template <>
-const Table<std::vector<FitEntry>> Fields<std::vector<FitEntry>>::table(
+const Table<std::vector<FitEntry>> Schema<std::vector<FitEntry>>::table(
     "fits", "kvplan fit with several engines or GPUs: one answer for each",
     {{"fits", [](const T& of) { return results_of(std::span(of), &FitEntry::answers); }}}, TableKind::kReport);
 
 template <>
-const Table<CardOf> Fields<CardOf>::table({{"gpu", at<&T::card, &GridCard::name>, column()},
+const Table<CardOf> Schema<CardOf>::table({{"gpu", at<&T::card, &GridCard::name>, column()},
                                            {"gpu_count", at<&T::grid, &Grid::gpu_count>, column().limit(kFromOne)},
                                            {"gpu_memory_bytes", at<&T::card, &GridCard::memory>, "of one GPU"}});
 
 template <>
-const Table<CellOf> Fields<CellOf>::table(
+const Table<CellOf> Schema<CellOf>::table(
     "", "if the engine refuses, all but gpu, error and command are null",
     {{"gpu", at<&T::card, &GridCard::name>, column()},
      {"error", or_null<&T::cell, &GridCell::error>, "why the engine refuses", column()},
@@ -218,7 +218,7 @@ const Table<CellOf> Fields<CellOf>::table(
      {"command", [](const T& of) { return replay_text(of.cell->command); }, kReplayed, column()}});
 
 template <>
-const Table<RowOf> Fields<RowOf>::table(
+const Table<RowOf> Schema<RowOf>::table(
     "grid_row", "",
     {{"source", at<&T::row, &GridRow::source>, column()},
      {"engine", at<&T::row, &GridRow::engine>, column()},
@@ -231,47 +231,47 @@ const Table<RowOf> Fields<RowOf>::table(
      {"cells", at<cells_of_row>, "one per GPU, in the order of `cards`"}});
 
 template <>
-const Table<Grid> Fields<Grid>::table(
+const Table<Grid> Schema<Grid>::table(
     "grid", "kvplan MODEL... --gpu A,B: models, engines and weight types as rows, GPUs as columns",
     {{"cards", at<cards_of_grid>}, {"rows", at<rows_of_grid>}}, TableKind::kReport);
 
 template <>
-const Table<MemoryChange> Fields<MemoryChange>::table({{"part", at<&T::part>},
+const Table<MemoryChange> Schema<MemoryChange>::table({{"part", at<&T::part>},
                                                        {"before_bytes", at<&T::before>},
                                                        {"after_bytes", at<&T::after>},
                                                        {"change_bytes", at<&T::difference>}});
 
 template <>
-const Table<TotalOf> Fields<TotalOf>::table({{"before_bytes", at<&T::diff, &PlanDiff::total, &MemoryChange::before>},
+const Table<TotalOf> Schema<TotalOf>::table({{"before_bytes", at<&T::diff, &PlanDiff::total, &MemoryChange::before>},
                                              {"after_bytes", at<&T::diff, &PlanDiff::total, &MemoryChange::after>},
                                              {"change_bytes",
                                               at<&T::diff, &PlanDiff::total, &MemoryChange::difference>}});
 
 template <>
-const Table<CapacityChange> Fields<CapacityChange>::table(
+const Table<CapacityChange> Schema<CapacityChange>::table(
     {{"what", at<&T::what>, limit(R"("enum": ["tokens", "max_model_len", "max_num_seqs"])")},
      {"before", at<&T::before>},
      {"after", at<&T::after>}});
 
 template <>
-const Table<VerdictsOf> Fields<VerdictsOf>::table({{"before", or_null<&T::diff, &PlanDiff::before, &DiffSide::verdict>},
+const Table<VerdictsOf> Schema<VerdictsOf>::table({{"before", or_null<&T::diff, &PlanDiff::before, &DiffSide::verdict>},
                                                    {"after", or_null<&T::diff, &PlanDiff::after, &DiffSide::verdict>}});
 
 template <>
-const Table<GrowthLimitOf> Fields<GrowthLimitOf>::table(
+const Table<GrowthLimitOf> Schema<GrowthLimitOf>::table(
     {{"bytes", at<&T::diff, &PlanDiff::limit, &GrowthLimit::bytes>},
      {"percent", at<&T::diff, &PlanDiff::limit, &GrowthLimit::percent>, limit(kFromZero)},
      {"exceeded", at<&T::diff, &PlanDiff::is_too_much>}});
 
 template <>
-const Table<ValueChange> Fields<ValueChange>::table({{"where", at<&T::where>,
+const Table<ValueChange> Schema<ValueChange>::table({{"where", at<&T::where>,
                                                       limit(R"("enum": ["config", "request"])")},
                                                      {"key", at<&T::key>},
                                                      {"before", or_null<&T::before>},
                                                      {"after", or_null<&T::after>}});
 
 template <>
-const Table<PlanDiff> Fields<PlanDiff>::table(
+const Table<PlanDiff> Schema<PlanDiff>::table(
     "diff", "kvplan diff OLD NEW",
     {{"headline", at<diff_headline>, "one sentence for a reviewer"},
      {"total", [](const T& diff) { return TotalOf{&diff}; }},

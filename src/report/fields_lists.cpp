@@ -15,7 +15,7 @@ static std::optional<double> element_bytes(const DtypeInfo& type) {
 }
 
 template <>
-const Table<Gpu> Fields<Gpu>::table(
+const Table<Gpu> Schema<Gpu>::table(
     {{"vendor", at<&T::vendor>},
      {"name", at<&T::name>},
      {"aliases", [](const T& gpu) { return split(gpu.aliases); }},
@@ -30,22 +30,22 @@ const Table<Gpu> Fields<Gpu>::table(
      {"source", at<&T::source>}});
 
 template <>
-const Table<std::span<const Gpu>> Fields<std::span<const Gpu>>::table("gpus", "kvplan gpus", {{"gpus", kWhole}},
+const Table<std::span<const Gpu>> Schema<std::span<const Gpu>>::table("gpus", "kvplan gpus", {{"gpus", kWhole}},
                                                                       TableKind::kReport);
 
 template <>
-const Table<EngineRow> Fields<EngineRow>::table({{"engine", at<&T::engine>},
+const Table<EngineRow> Schema<EngineRow>::table({{"engine", at<&T::engine>},
                                                  {"release", at<&T::release>,
                                                   "the last release of an engine is the default"},
                                                  {"evidence", at<&T::evidence>, "evidence for its rules"}});
 
 template <>
-const Table<std::span<const EngineRow>> Fields<std::span<const EngineRow>>::table("engines", "kvplan engines",
+const Table<std::span<const EngineRow>> Schema<std::span<const EngineRow>>::table("engines", "kvplan engines",
                                                                                   {{"engines", kWhole}},
                                                                                   TableKind::kReport);
 
 template <>
-const Table<EngineRule> Fields<EngineRule>::table(
+const Table<EngineRule> Schema<EngineRule>::table(
     {{"engine", at<&T::engine>},
      {"since", or_null<&T::since>, "the first release; null: as far back as kvplan knows"},
      {"until", or_null<&T::until>, "the first release without it; null: still so"},
@@ -55,12 +55,12 @@ const Table<EngineRule> Fields<EngineRule>::table(
      {"checked", at<&T::checked>, limit(R"("enum": ["executed", "read"])")}});
 
 template <>
-const Table<std::span<const EngineRule>> Fields<std::span<const EngineRule>>::table("rules", "kvplan engines --rules",
+const Table<std::span<const EngineRule>> Schema<std::span<const EngineRule>>::table("rules", "kvplan engines --rules",
                                                                                     {{"rules", kWhole}},
                                                                                     TableKind::kReport);
 
 template <>
-const Table<DtypeInfo> Fields<DtypeInfo>::table(
+const Table<DtypeInfo> Schema<DtypeInfo>::table(
     {{"name", at<&T::name>},
      {"aliases", [](const T& type) { return split(type.aliases); }},
      {"key_bytes_per_element", at<&element_bytes<&T::key>>,
@@ -70,12 +70,12 @@ const Table<DtypeInfo> Fields<DtypeInfo>::table(
      {"note", or_null<&T::note>}});
 
 template <>
-const Table<std::span<const DtypeInfo>> Fields<std::span<const DtypeInfo>>::table("dtypes", "kvplan dtypes",
+const Table<std::span<const DtypeInfo>> Schema<std::span<const DtypeInfo>>::table("dtypes", "kvplan dtypes",
                                                                                   {{"dtypes", kWhole}},
                                                                                   TableKind::kReport);
 
 template <>
-const Table<KindInfo> Fields<KindInfo>::table({{"kind", at<&T::name>, limit(R"("$ref": "#/$defs/kind")")},
+const Table<KindInfo> Schema<KindInfo>::table({{"kind", at<&T::name>, limit(R"("$ref": "#/$defs/kind")")},
                                                {"title", at<&T::title>},
                                                {"formula", at<&T::formula>, "elements of a layer"},
                                                {"config_keys", at<&T::keys>},
@@ -83,12 +83,12 @@ const Table<KindInfo> Fields<KindInfo>::table({{"kind", at<&T::name>, limit(R"("
                                                {"source", at<&T::source>}});
 
 template <>
-const Table<std::span<const KindInfo>> Fields<std::span<const KindInfo>>::table("formulas", "kvplan formulas",
+const Table<std::span<const KindInfo>> Schema<std::span<const KindInfo>>::table("formulas", "kvplan formulas",
                                                                                 {{"kinds", kWhole}},
                                                                                 TableKind::kReport);
 
 template <>
-const Table<PublishedModel> Fields<PublishedModel>::table(
+const Table<PublishedModel> Schema<PublishedModel>::table(
     {{"id", at<&T::id>},
      {"model", at<&T::model>, "whatever its types"},
      {"family", at<&T::family>},
@@ -102,12 +102,12 @@ const Table<PublishedModel> Fields<PublishedModel>::table(
      {"ollama_tag", or_null<&T::ollama>, "tag in ollama's library"}});
 
 template <>
-const Table<ModelList> Fields<ModelList>::table("models", "kvplan models",
+const Table<ModelList> Schema<ModelList>::table("models", "kvplan models",
                                                 {{"catalogue_date", at<&T::date>}, {"models", at<&T::models>}},
                                                 TableKind::kReport);
 
 template <>
-const Table<PickedModel> Fields<PickedModel>::table(
+const Table<PickedModel> Schema<PickedModel>::table(
     {{"id", [](const T& row) { return row.model.id; }},
      {"model", [](const T& row) { return row.model.model; }},
      {"parameters", at<&T::parameters>},
@@ -119,7 +119,7 @@ const Table<PickedModel> Fields<PickedModel>::table(
      {"command", at<&T::command>, "the start command, one string per argument"}});
 
 template <>
-const Table<Pick> Fields<Pick>::table("pick", "kvplan pick",
+const Table<Pick> Schema<Pick>::table("pick", "kvplan pick",
                                       {{"catalogue_date", at<&T::date>},
                                        {"card", at<&T::card>},
                                        {"memory_bytes", at<&T::memory>, "of one GPU"},

@@ -21,7 +21,7 @@ std::optional<Value> where_planned(const LogCheck& check, const Value& value) {
 }  // namespace
 
 template <>
-const Table<DeviceOf> Fields<DeviceOf>::table(
+const Table<DeviceOf> Schema<DeviceOf>::table(
     {{"id", of_device<&DeviceFacts::id>},
      {"name", of_device<&DeviceFacts::name>},
      {"driver", or_null<&T::seen, &Measurement::device, &DeviceFacts::driver>},
@@ -35,7 +35,7 @@ const Table<DeviceOf> Fields<DeviceOf>::table(
      {"other_processes", at<&T::seen, &Measurement::other_processes>}});
 
 template <>
-const Table<MeasuredLine> Fields<MeasuredLine>::table({{"what", at<&T::what>},
+const Table<MeasuredLine> Schema<MeasuredLine>::table({{"what", at<&T::what>},
                                                        {"buffers", at<&T::buffers>},
                                                        {"planned_bytes", at<&T::planned>},
                                                        {"rounding_bytes", at<&T::rounding>,
@@ -45,23 +45,23 @@ const Table<MeasuredLine> Fields<MeasuredLine>::table({{"what", at<&T::what>},
                                                        {"reason", or_null<&T::reason>}});
 
 template <>
-const Table<MeasuredSpeed> Fields<MeasuredSpeed>::table({{"n", at<&T::figure, &Figure::n>},
+const Table<MeasuredSpeed> Schema<MeasuredSpeed>::table({{"n", at<&T::figure, &Figure::n>},
                                                          {"low", [](const T& of) { return of.figure.low / 1e9; }},
                                                          {"high", [](const T& of) { return of.figure.high / 1e9; }},
                                                          {"mean", [](const T& of) { return of.figure.mean / 1e9; }}});
 
 template <>
-const Table<MeasuredMaximum> Fields<MeasuredMaximum>::table({{"max_model_len", at<&T::max_model_len>},
+const Table<MeasuredMaximum> Schema<MeasuredMaximum>::table({{"max_model_len", at<&T::max_model_len>},
                                                              {"num_seqs", at<&T::num_seqs>},
                                                              {"bytes", at<&T::bytes>},
                                                              {"tries", at<&T::tries>},
                                                              {"limited_by", at<&T::limited_by>}});
 
 template <>
-const Table<BlockSize> Fields<BlockSize>::table({{"bytes", at<&T::bytes>}, {"count", at<&T::count>}});
+const Table<BlockSize> Schema<BlockSize>::table({{"bytes", at<&T::bytes>}, {"count", at<&T::count>}});
 
 template <>
-const Table<RehearsedStep> Fields<RehearsedStep>::table(
+const Table<RehearsedStep> Schema<RehearsedStep>::table(
     {{"what", at<&T::what>},
      {"planned_bytes", at<&T::planned>},
      {"asked_bytes", at<&T::asked>, "in whole blocks of the engine's allocator"},
@@ -70,7 +70,7 @@ const Table<RehearsedStep> Fields<RehearsedStep>::table(
      {"sizes", at<&T::sizes>, "block sizes, in the order of the first of each"}});
 
 template <>
-const Table<Rehearsal> Fields<Rehearsal>::table(
+const Table<Rehearsal> Schema<Rehearsal>::table(
     {{"status", at<&T::status>},
      {"free_bytes", at<&T::free>, "before the first step"},
      {"spare_bytes", at<&T::spare>, "left after the last step"},
@@ -80,7 +80,7 @@ const Table<Rehearsal> Fields<Rehearsal>::table(
      {"steps", at<&T::steps>, "in the engine's order"}});
 
 template <>
-const Table<Measurement> Fields<Measurement>::table(
+const Table<Measurement> Schema<Measurement>::table(
     "measurement", "",
     {{"device", [](const T& seen) { return DeviceOf{&seen}; }},
      {"planned_context_bytes", at<&T::planned_context>, "planned for opening the device"},
@@ -103,7 +103,7 @@ const Table<Measurement> Fields<Measurement>::table(
      {"reason", or_null<&T::reason>}});
 
 template <>
-const Table<AppliedFigure> Fields<AppliedFigure>::table({{"name", at<&T::name>},
+const Table<AppliedFigure> Schema<AppliedFigure>::table({{"name", at<&T::name>},
                                                          {"what", at<&T::what>, "the line that it changed"},
                                                          {"n", at<&T::figure, &Figure::n>},
                                                          {"low", at<&T::figure, &Figure::low>},
@@ -112,20 +112,20 @@ const Table<AppliedFigure> Fields<AppliedFigure>::table({{"name", at<&T::name>},
                                                          {"source", at<&T::source>}});
 
 template <>
-const Table<CalibrationOf> Fields<CalibrationOf>::table(
+const Table<CalibrationOf> Schema<CalibrationOf>::table(
     "calibration", "",
     {{"file", [](const T& of) { return of.plan->request.calibration->path; }},
      {"figures", at<&T::plan, &Plan::calibrated>}});
 
 template <>
-const Table<NamedFigure> Fields<NamedFigure>::table({{"name", at<&T::name>},
+const Table<NamedFigure> Schema<NamedFigure>::table({{"name", at<&T::name>},
                                                      {"n", at<&T::figure, &Figure::n>, "runs", limit(kFromOne)},
                                                      {"low", at<&T::figure, &Figure::low_bytes>},
                                                      {"high", at<&T::figure, &Figure::high_bytes>},
                                                      {"mean", at<&T::figure, &Figure::mean_bytes>}});
 
 template <>
-const Table<CalibrationRecord> Fields<CalibrationRecord>::table(
+const Table<CalibrationRecord> Schema<CalibrationRecord>::table(
     {{"device", at<&T::device>, "as the driver or the catalogue names it"},
      {"device_memory_bytes", or_null<&T::memory>},
      {"driver", or_null<&T::driver>},
@@ -137,11 +137,11 @@ const Table<CalibrationRecord> Fields<CalibrationRecord>::table(
      {"figures", at<&T::figures>}});
 
 template <>
-const Table<Calibration> Fields<Calibration>::table("calibration_file", "what --save-calibration writes",
+const Table<Calibration> Schema<Calibration>::table("calibration_file", "what --save-calibration writes",
                                                     {{"calibration", at<&T::records>}}, TableKind::kReport);
 
 template <>
-const Table<LogLine> Fields<LogLine>::table(
+const Table<LogLine> Schema<LogLine>::table(
     {{"line_number", at<&T::seen, &Observation::line_number>, "from 1", limit(kFromOne)},
      {"what", at<&T::seen, &Observation::what>},
      {"value", at<&T::seen, &Observation::value>, "in the unit"},
@@ -154,7 +154,7 @@ const Table<LogLine> Fields<LogLine>::table(
      {"reason", or_null<&T::reason>}});
 
 template <>
-const Table<LogPart> Fields<LogPart>::table({{"what", at<&T::what>},
+const Table<LogPart> Schema<LogPart>::table({{"what", at<&T::what>},
                                              {"part", at<&T::part>},
                                              {"observed_bytes", at<&T::observed>},
                                              {"predicted_bytes", at<&T::predicted>},
@@ -162,26 +162,26 @@ const Table<LogPart> Fields<LogPart>::table({{"what", at<&T::what>},
                                              {"high_bytes", at<&T::high>}});
 
 template <>
-const Table<LogTotal> Fields<LogTotal>::table({{"observed_bytes", at<&T::observed>},
+const Table<LogTotal> Schema<LogTotal>::table({{"observed_bytes", at<&T::observed>},
                                                {"predicted_bytes", at<&T::predicted>},
                                                {"low_bytes", at<&T::low>},
                                                {"high_bytes", at<&T::high>},
                                                {"parts", at<&T::parts>}});
 
 template <>
-const Table<LogValue> Fields<LogValue>::table({{"name", at<&T::name>},
+const Table<LogValue> Schema<LogValue>::table({{"name", at<&T::name>},
                                                {"text", or_null<&T::text>, "as the log prints it; null: computed"},
                                                {"value", at<&T::value>, "in the unit; 0 for a word"},
                                                {"unit", [](const T& value) { return unit_name(value.unit); }}});
 
 template <>
-const Table<LogEvent> Fields<LogEvent>::table({{"id", at<&T::id>},
+const Table<LogEvent> Schema<LogEvent>::table({{"id", at<&T::id>},
                                                {"line_number", at<&T::line_number>, "from 1"},
                                                {"words", at<&T::words>, "the log's line"},
                                                {"values", at<&T::values>}});
 
 template <>
-const Table<LogRemedy> Fields<LogRemedy>::table(
+const Table<LogRemedy> Schema<LogRemedy>::table(
     {{"cure", at<&T::cure>},
      {"option", or_null<&T::option>, "the engine's option; null if there is none"},
      {"value", or_null<&T::value>, "null if the log does not give it"},
@@ -190,7 +190,7 @@ const Table<LogRemedy> Fields<LogRemedy>::table(
      {"effect", or_null<&T::effect>, "what it does, for the cure `other`"}});
 
 template <>
-const Table<Diagnosis> Fields<Diagnosis>::table(
+const Table<Diagnosis> Schema<Diagnosis>::table(
     {{"verdict", at<&T::verdict>},
      {"phase", at<&T::phase>, "what the engine was doing when it failed"},
      {"cause", at<&T::cause>, "null if nothing went wrong"},
@@ -202,7 +202,7 @@ const Table<Diagnosis> Fields<Diagnosis>::table(
      {"other_events", at<&T::other_events>, "other events in the log, not faults"}});
 
 template <>
-const Table<LogCheck> Fields<LogCheck>::table(
+const Table<LogCheck> Schema<LogCheck>::table(
     "check_log", "kvplan check-log [MODEL] LOG",
     {{"engine", or_null<&T::engine>, "null if no line names it"},
      {"engine_version", [](const T& check) { return where_planned(check, check.plan.engine_version); }},
@@ -222,13 +222,13 @@ const Table<LogCheck> Fields<LogCheck>::table(
     TableKind::kReport);
 
 template <>
-const Table<ContextStage> Fields<ContextStage>::table({{"what", at<&T::what>}, {"bytes", at<&T::took>}});
+const Table<ContextStage> Schema<ContextStage>::table({{"what", at<&T::what>}, {"bytes", at<&T::took>}});
 
 template <>
-const Table<SizeProbe> Fields<SizeProbe>::table({{"asked_bytes", at<&T::asked>}, {"took_bytes", at<&T::took>}});
+const Table<SizeProbe> Schema<SizeProbe>::table({{"asked_bytes", at<&T::asked>}, {"took_bytes", at<&T::took>}});
 
 template <>
-const Table<CardMeasurement> Fields<CardMeasurement>::table(
+const Table<CardMeasurement> Schema<CardMeasurement>::table(
     "measured_card", "kvplan measure card",
     {{"id", at<&T::id>},
      {"name", at<&T::name>},
@@ -258,17 +258,17 @@ const Table<CardMeasurement> Fields<CardMeasurement>::table(
     TableKind::kReport);
 
 template <>
-const Table<MemorySample> Fields<MemorySample>::table({{"seconds", at<&T::seconds>}, {"bytes", at<&T::memory>}});
+const Table<MemorySample> Schema<MemorySample>::table({{"seconds", at<&T::seconds>}, {"bytes", at<&T::memory>}});
 
 template <>
-const Table<WatchedStage> Fields<WatchedStage>::table({{"stage", at<&T::stage>},
+const Table<WatchedStage> Schema<WatchedStage>::table({{"stage", at<&T::stage>},
                                                        {"seconds", at<&T::seconds>, "at its end"},
                                                        {"before_bytes", at<&T::before>},
                                                        {"after_bytes", at<&T::after>},
                                                        {"peak_bytes", at<&T::peak>}});
 
 template <>
-const Table<WatchedLine> Fields<WatchedLine>::table({{"stage", at<&T::stage>},
+const Table<WatchedLine> Schema<WatchedLine>::table({{"stage", at<&T::stage>},
                                                      {"is_whole", at<&T::is_whole>,
                                                       "all stages after the process itself"},
                                                      {"planned_bytes", at<&T::planned>, "over all GPUs"},
@@ -280,7 +280,7 @@ const Table<WatchedLine> Fields<WatchedLine>::table({{"stage", at<&T::stage>},
                                                      {"is_inside", at<&T::is_inside>, "inside the range"}});
 
 template <>
-const Table<Watched> Fields<Watched>::table({{"status", at<&T::status>},
+const Table<Watched> Schema<Watched>::table({{"status", at<&T::status>},
                                              {"counter", at<&T::counter>, "what is counted"},
                                              {"pid", at<&T::pid>},
                                              {"exit_code", at<&T::exit_code>},
@@ -295,7 +295,7 @@ const Table<Watched> Fields<Watched>::table({{"status", at<&T::status>},
                                              {"remarks", at<&T::remarks>}});
 
 template <>
-const Table<WatchReport> Fields<WatchReport>::table("watched_start", "kvplan measure MODEL --watch",
+const Table<WatchReport> Schema<WatchReport>::table("watched_start", "kvplan measure MODEL --watch",
                                                     {{"model", [](const T& of) { return ModelOf{&of.plan}; }},
                                                      {"request", [](const T& of) { return RequestOf{&of.plan}; }},
                                                      {"watched", at<&T::seen>},

@@ -34,7 +34,7 @@ std::optional<std::string_view> source_of(const Part& part) {
 }  // namespace
 
 template <>
-const Table<TermFacts> Fields<TermFacts>::table({{"name", at<&T::name>},
+const Table<TermFacts> Schema<TermFacts>::table({{"name", at<&T::name>},
                                                  {"role", at<&T::role>},
                                                  {"elements", at<&T::elements>},
                                                  {"per", at<&T::growth>},
@@ -45,7 +45,7 @@ const Table<TermFacts> Fields<TermFacts>::table({{"name", at<&T::name>},
                                                   "tokens beyond it cost nothing"}});
 
 template <>
-const Table<LayerFacts> Fields<LayerFacts>::table(
+const Table<LayerFacts> Schema<LayerFacts>::table(
     "layer", "layers that are alike",
     {{"kind", [](const T& layer) { return layer.kind.name; }, limit(R"("$ref": "#/$defs/kind")")},
      {"variant", or_null<&T::variant>},
@@ -57,23 +57,23 @@ const Table<LayerFacts> Fields<LayerFacts>::table(
      {"terms", at<&T::terms>}});
 
 template <>
-const Table<Parameters> Fields<Parameters>::table({{"total", at<&T::total>, "unique parameters of the main model",
+const Table<Parameters> Schema<Parameters>::table({{"total", at<&T::total>, "unique parameters of the main model",
                                                     column("parameters")},
                                                    {"active", at<&T::active>, "parameters used for one token"},
                                                    {"mtp", or_null<&T::mtp>}});
 
 template <>
-const Table<ConfigFact> Fields<ConfigFact>::table({{"key", at<&T::key>},
+const Table<ConfigFact> Schema<ConfigFact>::table({{"key", at<&T::key>},
                                                    {"value", [](const T& fact) { return Spelled{fact.value}; }},
                                                    {"origin", at<&T::origin>}});
 
 template <>
-const Table<TowerFacts> Fields<TowerFacts>::table({{"what", [](const T& side) { return name(side.what); }},
+const Table<TowerFacts> Schema<TowerFacts>::table({{"what", [](const T& side) { return name(side.what); }},
                                                    {"model_type", or_null<&T::model_type>},
                                                    {"num_layers", or_null<&T::num_layers>}});
 
 template <>
-const Table<ModelOf> Fields<ModelOf>::table(
+const Table<ModelOf> Schema<ModelOf>::table(
     "model", "",
     {{"source", of_model<&ModelFacts::source>, "a file, - or a Hub id", column()},
      {"model_type", or_null<&T::plan, &Plan::model, &ModelFacts::model_type>},
@@ -96,14 +96,14 @@ const Table<ModelOf> Fields<ModelOf>::table(
      {"towers", of_model<&ModelFacts::towers>, "models beside the decoder, without a cache"}});
 
 template <>
-const Table<AdapterFile> Fields<AdapterFile>::table({{"source", at<&T::source>},
+const Table<AdapterFile> Schema<AdapterFile>::table({{"source", at<&T::source>},
                                                      {"rank", or_null<&T::rank>, "the largest of any module"},
                                                      {"targets", at<&T::targets>},
                                                      {"elements", at<&T::elements>},
                                                      {"stored_bytes", at<&T::bytes>}});
 
 template <>
-const Table<RequestOf> Fields<RequestOf>::table(
+const Table<RequestOf> Schema<RequestOf>::table(
     "request", "",
     {{"engine", at<&T::plan, &Plan::engine>, column()},
      {"engine_version", at<&T::plan, &Plan::engine_version>},
@@ -159,16 +159,16 @@ const Table<RequestOf> Fields<RequestOf>::table(
      {"kv_cache_memory_bytes", of_request<&Request::kv_cache_memory_bytes>}});
 
 template <>
-const Table<GapLine> Fields<GapLine>::table({{"reason", at<&T::reason>}, {"bytes", at<&T::bytes>}});
+const Table<GapLine> Schema<GapLine>::table({{"reason", at<&T::reason>}, {"bytes", at<&T::bytes>}});
 
 template <>
-const Table<CacheGroup> Fields<CacheGroup>::table({{"kind", at<&T::kind>},
+const Table<CacheGroup> Schema<CacheGroup>::table({{"kind", at<&T::kind>},
                                                    {"layers", at<&T::layers>},
                                                    {"block_size", at<&T::block_size>, "tokens"},
                                                    {"page_bytes", or_null<&T::page_bytes>, "of one layer and block"}});
 
 template <>
-const Table<KvCachePlan> Fields<KvCachePlan>::table(
+const Table<KvCachePlan> Schema<KvCachePlan>::table(
     "kv_cache", "",
     {{"bytes_per_token", at<&T::bytes_per_token>, "what one more token adds once every sliding window is full",
       column()},
@@ -183,7 +183,7 @@ const Table<KvCachePlan> Fields<KvCachePlan>::table(
      {"groups", at<&T::groups>}});
 
 template <>
-const Table<LedgerLine> Fields<LedgerLine>::table("line", "",
+const Table<LedgerLine> Schema<LedgerLine>::table("line", "",
                                                   {{"id", [](const T& line) { return id_of(line); },
                                                     "stable name, for programs"},
                                                    {"basis", at<&T::basis>, "where the figure comes from"},
@@ -196,7 +196,7 @@ const Table<LedgerLine> Fields<LedgerLine>::table("line", "",
                                                    {"source", at<&T::source>}});
 
 template <>
-const Table<GpuMemory> Fields<GpuMemory>::table("gpu_memory", "the four parts add up to the total",
+const Table<GpuMemory> Schema<GpuMemory>::table("gpu_memory", "the four parts add up to the total",
                                                 {{"gpu", at<&T::gpu>},
                                                  {"weights_bytes", at<&T::weights>, column()},
                                                  {"kv_cache_bytes", at<&T::kv_cache>, column()},
@@ -206,7 +206,7 @@ const Table<GpuMemory> Fields<GpuMemory>::table("gpu_memory", "the four parts ad
                                                  {"lines", at<&T::lines>}});
 
 template <>
-const Table<Host> Fields<Host>::table(
+const Table<Host> Schema<Host>::table(
     "host_memory", "what the engine also keeps in host memory, not part of the GPUs' totals; null if nothing",
     {{"total_bytes", at<&T::plan, &Plan::host_total>},
      {"limit_bytes", [](const T& host) { return host.plan->request.card.host_memory; },
@@ -214,7 +214,7 @@ const Table<Host> Fields<Host>::table(
      {"lines", at<&T::plan, &Plan::host>}});
 
 template <>
-const Table<EngineSettings> Fields<EngineSettings>::table(
+const Table<EngineSettings> Schema<EngineSettings>::table(
     "engine_settings", "the engine's settings, requested or default; null if the engine has no such setting",
     {{"max_num_batched_tokens", at<&T::max_num_batched_tokens>, "tokens per step: a prefill chunk, n_batch"},
      {"max_num_seqs", at<&T::max_num_seqs>, "the scheduler's cap; null: as many as fit"},
@@ -227,13 +227,13 @@ const Table<EngineSettings> Fields<EngineSettings>::table(
      {"n_ubatch", at<&T::n_ubatch>, "tokens computed at once"}});
 
 template <>
-const Table<TotalReport> Fields<TotalReport>::table("total", "all GPUs; the range comes from the estimates",
+const Table<TotalReport> Schema<TotalReport>::table("total", "all GPUs; the range comes from the estimates",
                                                     {{"bytes", at<&T::bytes>},
                                                      {"low_bytes", at<&T::low>},
                                                      {"high_bytes", at<&T::high>}});
 
 template <>
-const Table<Capacity> Fields<Capacity>::table(
+const Table<Capacity> Schema<Capacity>::table(
     "capacity", "null without a GPU, a size or a KV budget",
     {{"kv_cache_memory_bytes", at<&T::kv_cache_memory>, "per GPU"},
      {"kv_cache_memory_low_bytes", at<&T::kv_cache_memory_low>,
@@ -253,7 +253,7 @@ const Table<Capacity> Fields<Capacity>::table(
       column("most_sequences")}});
 
 template <>
-const Table<MixReport> Fields<MixReport>::table(
+const Table<MixReport> Schema<MixReport>::table(
     "mix", "what contiguous and paged caches waste with different sequence lengths; null if all are equal",
     {{"sequences", at<&T::sequences>},
      {"tokens", at<&T::tokens>, "of all sequences"},
@@ -269,7 +269,7 @@ const Table<MixReport> Fields<MixReport>::table(
      {"shared_saving_bytes", at<&T::shared_saving>, "of the pages, where the prefix is stored once"}});
 
 template <>
-const Table<Roofline> Fields<Roofline>::table(
+const Table<Roofline> Schema<Roofline>::table(
     "bounds",
     "bounds of speed from the GPU's bandwidth: upper for tokens a second, lower for the first token; null where no "
     "bandwidth is known",
@@ -290,7 +290,7 @@ const Table<Roofline> Fields<Roofline>::table(
      {"host_bandwidth_gb_s", or_null<&T::host_gb_s>, "bandwidth of that read; null if nothing is there"}});
 
 template <>
-const Table<Remedy> Fields<Remedy>::table({{"changes", at<&T::changes>, "option and value"},
+const Table<Remedy> Schema<Remedy>::table({{"changes", at<&T::changes>, "option and value"},
                                            {"total_bytes", at<&T::total>, "of the fullest GPU, with the change"},
                                            {"headroom_bytes", at<&T::headroom>},
                                            {"frees_bytes", at<&T::frees>, "growth of the headroom"},
@@ -299,7 +299,7 @@ const Table<Remedy> Fields<Remedy>::table({{"changes", at<&T::changes>, "option 
                                             "the launch command with the changes, if a command was given"}});
 
 template <>
-const Table<VerdictReport> Fields<VerdictReport>::table(
+const Table<VerdictReport> Schema<VerdictReport>::table(
     "verdict", "",
     {{"status", at<&T::status>, column("verdict")},
      {"close", at<&T::close>, "the limit lies inside the range", column()},
@@ -323,13 +323,13 @@ const Table<VerdictReport> Fields<VerdictReport>::table(
       "if it is close: what to lower first; if the verdict is not for the given mix of lengths: whether that fits"}});
 
 template <>
-const Table<Note> Fields<Note>::table("note", "",
+const Table<Note> Schema<Note>::table("note", "",
                                       {{"level", at<&T::level>},
                                        {"code", at<&T::code>, "stable, for programs"},
                                        {"message", at<&T::message>}});
 
 template <>
-const Table<Plan> Fields<Plan>::table(
+const Table<Plan> Schema<Plan>::table(
     "plan", "kvplan MODEL --format json",
     {{"model", [](const T& plan) { return ModelOf{&plan}; }},
      {"request", [](const T& plan) { return RequestOf{&plan}; }},

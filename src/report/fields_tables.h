@@ -34,63 +34,63 @@ inline std::optional<MeasuredSpeed> speed_of(const Figure& figure) {
 }
 
 template <>
-const Table<ModelOf> Fields<ModelOf>::table;
+const Table<ModelOf> Schema<ModelOf>::table;
 template <>
-const Table<RequestOf> Fields<RequestOf>::table;
+const Table<RequestOf> Schema<RequestOf>::table;
 template <>
-const Table<Note> Fields<Note>::table;
+const Table<Note> Schema<Note>::table;
 template <>
-const Table<KvCachePlan> Fields<KvCachePlan>::table;
+const Table<KvCachePlan> Schema<KvCachePlan>::table;
 template <>
-const Table<GpuMemory> Fields<GpuMemory>::table;
+const Table<GpuMemory> Schema<GpuMemory>::table;
 template <>
-const Table<TotalReport> Fields<TotalReport>::table;
+const Table<TotalReport> Schema<TotalReport>::table;
 template <>
-const Table<Capacity> Fields<Capacity>::table;
+const Table<Capacity> Schema<Capacity>::table;
 template <>
-const Table<VerdictReport> Fields<VerdictReport>::table;
+const Table<VerdictReport> Schema<VerdictReport>::table;
 template <>
-const Table<MeasuredSpeed> Fields<MeasuredSpeed>::table;
+const Table<MeasuredSpeed> Schema<MeasuredSpeed>::table;
 template <>
-const Table<Measurement> Fields<Measurement>::table;
+const Table<Measurement> Schema<Measurement>::table;
 template <>
-const Table<CalibrationOf> Fields<CalibrationOf>::table;
+const Table<CalibrationOf> Schema<CalibrationOf>::table;
 
 // The reports.
 template <>
-const Table<Plan> Fields<Plan>::table;
+const Table<Plan> Schema<Plan>::table;
 template <>
-const Table<Fleet> Fields<Fleet>::table;
+const Table<Fleet> Schema<Fleet>::table;
 template <>
-const Table<Answers> Fields<Answers>::table;
+const Table<Answers> Schema<Answers>::table;
 template <>
-const Table<std::vector<FitEntry>> Fields<std::vector<FitEntry>>::table;
+const Table<std::vector<FitEntry>> Schema<std::vector<FitEntry>>::table;
 template <>
-const Table<Grid> Fields<Grid>::table;
+const Table<Grid> Schema<Grid>::table;
 template <>
-const Table<PlanDiff> Fields<PlanDiff>::table;
+const Table<PlanDiff> Schema<PlanDiff>::table;
 template <>
-const Table<Calibration> Fields<Calibration>::table;
+const Table<Calibration> Schema<Calibration>::table;
 template <>
-const Table<LogCheck> Fields<LogCheck>::table;
+const Table<LogCheck> Schema<LogCheck>::table;
 template <>
-const Table<WatchReport> Fields<WatchReport>::table;
+const Table<WatchReport> Schema<WatchReport>::table;
 template <>
-const Table<CardMeasurement> Fields<CardMeasurement>::table;
+const Table<CardMeasurement> Schema<CardMeasurement>::table;
 template <>
-const Table<std::span<const Gpu>> Fields<std::span<const Gpu>>::table;
+const Table<std::span<const Gpu>> Schema<std::span<const Gpu>>::table;
 template <>
-const Table<ModelList> Fields<ModelList>::table;
+const Table<ModelList> Schema<ModelList>::table;
 template <>
-const Table<Pick> Fields<Pick>::table;
+const Table<Pick> Schema<Pick>::table;
 template <>
-const Table<std::span<const EngineRow>> Fields<std::span<const EngineRow>>::table;
+const Table<std::span<const EngineRow>> Schema<std::span<const EngineRow>>::table;
 template <>
-const Table<std::span<const EngineRule>> Fields<std::span<const EngineRule>>::table;
+const Table<std::span<const EngineRule>> Schema<std::span<const EngineRule>>::table;
 template <>
-const Table<std::span<const DtypeInfo>> Fields<std::span<const DtypeInfo>>::table;
+const Table<std::span<const DtypeInfo>> Schema<std::span<const DtypeInfo>>::table;
 template <>
-const Table<std::span<const KindInfo>> Fields<std::span<const KindInfo>>::table;
+const Table<std::span<const KindInfo>> Schema<std::span<const KindInfo>>::table;
 
 // CSV: a line for each plan.
 std::string csv_of(const Plan& plan);

@@ -37,9 +37,9 @@ Json nullable(Json schema);
 template <class T>
 struct ValueOf {
   static constexpr bool has_fields = true, is_list = false;
-  static Json json(const T& value) { return Fields<T>::table.json(value); }
-  static Json schema(Json& definitions) { return Fields<T>::table.schema(definitions); }
-  static void cells(const T* value, Cells& out) { Fields<T>::table.cells(value, out); }
+  static Json json(const T& value) { return Schema<T>::table.json(value); }
+  static Json schema(Json& definitions) { return Schema<T>::table.schema(definitions); }
+  static void cells(const T* value, Cells& out) { Schema<T>::table.cells(value, out); }
 };
 
 struct Plain {

@@ -59,7 +59,7 @@ Said said(const FieldRows& of) {
 }  // namespace
 
 template <>
-const Table<Shelf> Fields<Shelf>::table({{"name", at<&T::name>, column("best_name")}, {"bytes", at<&T::size>}});
+const Table<Shelf> Schema<Shelf>::table({{"name", at<&T::name>, column("best_name")}, {"bytes", at<&T::size>}});
 
 TEST_CASE("fields: JSON, the schema and CSV come from one table") {
   const Said of = said(rows());
