@@ -21,6 +21,10 @@ const Option* find_option(string_view name) {
   return nullptr;
 }
 
+bool has_option(const std::vector<GivenOption>& given, string_view name) {
+  return std::any_of(given.begin(), given.end(), [&](const GivenOption& each) { return each.option->name() == name; });
+}
+
 // CLI11 2.1 does not support short options with several letters, so it gets "-tp" as "--tp".
 static std::string declared(string_view name) {
   return (name.size() > 2 && name[1] != '-' ? "-" : "") + std::string(name);

@@ -29,6 +29,8 @@ struct ParsedArguments {
 
 // The option of the table with this name; null if there is none.
 const Option* find_option(std::string_view name);
+// Whether one of them is the option with this first name.
+bool has_option(const std::vector<GivenOption>& given, std::string_view name);
 // Whether an argument is one of kvplan's own options: "--gpu=l4", "-tp".
 bool is_own_option(std::string_view argument);
 

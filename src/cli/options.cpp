@@ -127,11 +127,6 @@ static void check_contradictions(const Invocation& call, const std::function<boo
 
 using std::string_view;
 
-static bool is_given(const ParsedArguments& given, string_view option) {
-  return std::any_of(given.options.begin(), given.options.end(),
-                     [&](const GivenOption& each) { return each.option->name() == option; });
-}
-
 // Throws Error if an option belongs to none of the chosen engines.
 static void check_options_of_engines(Invocation& call, const ParsedArguments& given) {
   if (given.options.empty()) return;
@@ -142,7 +137,7 @@ static void check_options_of_engines(Invocation& call, const ParsedArguments& gi
   }
   if (chosen.empty()) chosen.emplace_back(engine_of(call.request).name);
   for (const Option& option : options()) {
-    if (!is_given(given, option.name())) continue;
+    if (!has_option(given.options, option.name())) continue;
     std::string idle = check_engine_option(option.name(), chosen);
     if (!idle.empty()) warn(call.notes, "option_of_an_engine", Template::quoted(std::move(idle)));
   }
@@ -205,8 +200,9 @@ static void make_paths_plain(Invocation& call) {
 
 // Users often give the scheduler's limit when they mean the number of sequences to plan for.
 static void note_seqs_cap(const ParsedArguments& given, Invocation& call) {
-  if (call.pasted != nullptr || !is_given(given, "--max-num-seqs") || is_given(given, "--num-seqs") ||
-      is_given(given, "--users") || is_given(given, "--seq-lens"))
+  if (call.pasted != nullptr || !has_option(given.options, "--max-num-seqs") ||
+      has_option(given.options, "--num-seqs") || has_option(given.options, "--users") ||
+      has_option(given.options, "--seq-lens"))
     return;
   inform(call.notes, "one_sequence",
          {"--max-num-seqs {cap} limits the scheduler, and this plan is for one sequence. Add --num-seqs "
@@ -259,7 +255,7 @@ static void prepare(const ParsedArguments& given, Invocation& call) {
   prepare_measuring(call);
   check_options_of_engines(call, given);
   note_seqs_cap(given, call);
-  check_contradictions(call, [&](string_view name) { return is_given(given, name); });
+  check_contradictions(call, [&](string_view name) { return has_option(given.options, name); });
 }
 
 // Removes patterns that place tensors if no option of kvplan can do that. Then there is no verdict.
@@ -291,12 +287,13 @@ static Invocation call_of(const LaunchCommand& command, const ParsedArguments& t
   leave_patterns_out(read);
   std::erase_if(given.options, [](const GivenOption& each) { return each.option->name() == "--command"; });
   const Option* engine = find_option("--engine");
-  if (!is_given(given, "--engine")) given.options.insert(given.options.begin(), {engine, "--engine", read.engine});
+  if (!has_option(given.options, "--engine"))
+    given.options.insert(given.options.begin(), {engine, "--engine", read.engine});
   add_settings(read, given);
   call.models = {read.settings.model};
   call.request.command = read.request;
   call.notes = read.notes;
-  if (is_given(given, "--engine"))
+  if (has_option(given.options, "--engine"))
     std::erase_if(call.notes, [](const Note& note) { return note.code == "release_not_named"; });
   call.pasted = std::make_shared<const ReadCommand>(std::move(read));
   prepare(given, call);
@@ -312,7 +309,7 @@ static std::string value_of(const ParsedArguments& given, string_view option) {
 
 // Engines' commands: for diff there are two, with "--" between them.
 static std::vector<LaunchCommand> commands_of(const ParsedArguments& given, const Invocation& call) {
-  if (is_given(given, "--watch")) return {};
+  if (has_option(given.options, "--watch")) return {};
   std::vector<LaunchCommand> out;
   const std::string file = value_of(given, "--command");
   if (!file.empty()) return pasted_commands(file, {});
@@ -365,7 +362,7 @@ static bool parse(std::vector<std::string> arguments, Invocation& call) {
   const Command& command = *given.command;
   call.command = command.name;
   add_settings(of_engine, given);
-  if (is_given(given, "--watch")) call.measuring.command = given.behind;
+  if (has_option(given.options, "--watch")) call.measuring.command = given.behind;
   if (given.help || given.version) {
     std::fputs((given.help ? help_text(given) : "kvplan " + std::string(kVersion) + "\n").c_str(), stdout);
     return false;

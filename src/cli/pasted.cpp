@@ -67,29 +67,23 @@ ReadCommand take_options_of_engine(std::vector<std::string>& arguments) {
 }
 
 void add_settings(const ReadCommand& read, ParsedArguments& given) {
-  const auto is_given = [&](const Option* option) {
-    return std::any_of(given.options.begin(), given.options.end(),
-                       [&](const GivenOption& each) { return each.option == option; });
-  };
+  constexpr string_view kTensor = "--tensor-parallel-size";
   std::vector<GivenOption> added;
   for (const CommandSetting& each : read.settings.settings) {
     const Option* option = find_option(each.option);
     if (option == nullptr)
       fail("a table of options names " + each.option + ", which kvplan does not have", "report it");
-    if (!is_given(option)) added.push_back({option, each.option, option->value.empty() ? "" : each.value});
+    if (!has_option(given.options, option->name()))
+      added.push_back({option, each.option, option->value.empty() ? "" : each.value});
   }
-  const auto& tensor = find_option("--tensor-parallel-size");
-  const auto& pipeline = find_option("--pipeline-parallel-size");
-  const auto has = [&](const Option* option) {
-    return std::any_of(added.begin(), added.end(), [&](const GivenOption& each) { return each.option == option; });
-  };
+  const auto has = [&](string_view name) { return has_option(given.options, name) || has_option(added, name); };
   const bool is_command = !read.command.words.empty() && !read.engine.empty();
   const bool lays_out = is_command && !read.command.engine->command.uses_visible_gpus;
-  if (lays_out && !has(tensor) && !has(pipeline) && !is_given(tensor) && !is_given(pipeline))
-    added.push_back({tensor, "--tensor-parallel-size", "1"});
-  const Option* count = find_option("--gpu-count");
-  if (is_command && !lays_out && read.command.gpus && !is_given(count) && is_given(find_option("--gpu")))
-    added.push_back({count, "--gpu-count", std::to_string(*read.command.gpus)});
+  if (lays_out && !has(kTensor) && !has("--pipeline-parallel-size"))
+    added.push_back({find_option(kTensor), std::string(kTensor), "1"});
+  if (is_command && !lays_out && read.command.gpus && !has_option(given.options, "--gpu-count") &&
+      has_option(given.options, "--gpu"))
+    added.push_back({find_option("--gpu-count"), "--gpu-count", std::to_string(*read.command.gpus)});
   given.options.insert(given.options.end(), added.begin(), added.end());
 }
 
