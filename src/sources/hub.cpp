@@ -149,8 +149,8 @@ ModelSpec fetch(const HubId& id, const HubSettings& settings, const HubCache& ca
     snapshot.gguf = fetch_gguf(client, id.revision, id.gguf, commit);
   } else if (!id.gguf.empty()) {
     if (!find_gguf(client, id, snapshot, missing, commit)) missing_model(missing, settings, id);
-  } else if (auto config = client.file(id.revision, kConfig, kMaxConfigBytes, missing)) {
-    check_json(*config, kConfig);
+  } else if (auto config = client.file(id.revision, kConfigFile, kMaxConfigBytes, missing)) {
+    check_json(*config, kConfigFile);
     // All other files are fetched at this commit, even if somebody pushes a new one meanwhile.
     const bool named = !config->commit.empty();
     commit = named ? config->commit : stand_in_commit(id.revision, config->body);
@@ -179,7 +179,7 @@ std::optional<ModelSpec> from_hf_cache(const HubId& id, const HubSettings& setti
                                        const SourceOptions& options) {
   const std::string folder = find_in_hf_cache(settings.hf_cache, id.repo, id.revision);
   if (folder.empty()) return std::nullopt;
-  if (id.gguf.empty() && exists(folder + "/" + kConfig)) return load_snapshot(folder, source, options);
+  if (id.gguf.empty() && exists(folder + "/" + kConfigFile)) return load_snapshot(folder, source, options);
   const bool is_path = id.gguf.ends_with(".gguf");
   const std::string file = is_path ? folder + "/" + id.gguf : choose_gguf(gguf_files(folder), id.gguf);
   if (file.empty() || !exists(file)) return std::nullopt;

@@ -118,7 +118,7 @@ HubSnapshot read_snapshot(const std::string& path) {
     out.gguf_path = weights.find_string("gguf_path").value_or("");
     return out;
   }
-  out.config = folder.read(kConfig, kMaxConfigBytes);
+  out.config = folder.read(kConfigFile, kMaxConfigBytes);
   Fields::parse(out.config);
   if (folder.has(kQuantConfig)) {
     out.quant_config = folder.read(kQuantConfig, kMaxConfigBytes);
@@ -203,7 +203,7 @@ bool HubCache::write(const std::string& revision, const std::string& commit, con
   for (const GgufHeader& part : snapshot.gguf) sizes.gguf.push_back(part.file_bytes);
   const std::string weights = sizes_text(sizes);
   NamedBytes files{{kSizes, weights}};
-  if (!snapshot.config.empty()) files.emplace_back(kConfig, snapshot.config);
+  if (!snapshot.config.empty()) files.emplace_back(kConfigFile, snapshot.config);
   if (!snapshot.quant_config.empty()) files.emplace_back(kQuantConfig, snapshot.quant_config);
   if (snapshot.file_bytes > 0) files.emplace_back(kHeader, snapshot.header);
   for (std::size_t i = 0; i < snapshot.gguf.size(); ++i) files.emplace_back(gguf_name(i), snapshot.gguf[i].bytes);

@@ -26,7 +26,7 @@ namespace kvplan {
 
 inline constexpr std::size_t kMaxRef = 256;  // bytes of a file that contains a commit
 // Names of a model's files on the Hub.
-inline constexpr const char* kConfig = "config.json";
+inline constexpr const char* kConfigFile = "config.json";
 inline constexpr const char* kQuantConfig = "hf_quant_config.json";
 
 // The beginning of a GGUF file, up to the end of its header.

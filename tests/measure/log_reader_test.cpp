@@ -11,7 +11,7 @@ using namespace kvplan;
 
 namespace {
 
-struct Row {
+struct PrintedLine {
   const char* line;
   const char* what;
   double value;
@@ -19,7 +19,7 @@ struct Row {
   const char* device = "";
 };
 
-constexpr Row kRows[] = {
+constexpr PrintedLine kRows[] = {
     // vllm-project/vllm#10702
     {"(VllmWorkerProcess pid=354) INFO 11-27 02:16:16 model_runner.py:1077] Loading model weights took 16.4605 GB",
      "weights", 16.4605, LogUnit::kGibibytes},
@@ -69,7 +69,7 @@ constexpr Row kRows[] = {
 }  // namespace
 
 TEST_CASE("log reader: lines as engines print them") {
-  for (const Row& row : kRows) {
+  for (const PrintedLine& row : kRows) {
     CAPTURE(row.line);
     const LogReading reading = read_log(row.line);
     bool seen = false;
