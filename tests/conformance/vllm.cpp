@@ -96,6 +96,11 @@ void add_once(const Json& row, const Reply& reply, Figures& out) {
   if (!args_of(row).contains("max_model_len"))
     out.push_back({"default length", row.at("max_model_len"), reply.number(kDefaultLength)});
   out.push_back({"graph sizes", row.at("graphs").at(1), graph_sizes(reply)});
+  const auto is_of_new_runner = [](const Json& line) {
+    return line.at("source").get<std::string>().find("a first start benchmarks") != std::string::npos;
+  };
+  if (const auto lines = reply.lines(0, is_of_new_runner); row.contains("v2") && lines)
+    out.push_back({"new runner", row["v2"].get<bool>() ? 1 : 0, lines->empty() ? 0 : 1});
 }
 
 // The largest block of a paged group. For a model that only has states: the smallest block.

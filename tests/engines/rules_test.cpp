@@ -719,9 +719,9 @@ TEST_CASE("rules: SGLang 0.4 means most of its releases, 0.5 its newest") {
   CHECK_FALSE(rules("sglang@0.4").sizes_by_card);
   CHECK_FALSE(rules("sglang@0.4.8").sizes_by_card);
   CHECK(rules("sglang@0.4.9").sizes_by_card);
-  CHECK_FALSE(rules("sglang@0.5.22").frees_windows_early);
+  CHECK_FALSE(rules("sglang@0.5.22").tokenspeed_is_cutedsl);
   for (const char* newest : {"sglang", "sglang@0.5", "sglang@0.5.23", "sglang@0.6"})
-    CHECK(rules(newest).frees_windows_early);
+    CHECK(rules(newest).tokenspeed_is_cutedsl);
   CHECK(rules("sglang@0.3.3").share_of_eight_ranks == doctest::Approx(0.83));
 }
 

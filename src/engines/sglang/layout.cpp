@@ -20,7 +20,8 @@ class SglangLayout final : public CacheLayout, private SglangPools {
       : SglangPools(input, notes),
         hicache_(input.request.sglang),
         shares_(sglang_has_radix_cache(input)),
-        kept_windows_(rules_.frees_windows_early ? window_ : std::max(window_, sglang_card_settings(input).chunk)) {}
+        chunk_(sglang_card_settings(input).chunk),
+        kept_windows_(rules_.frees_windows_early ? window_ : std::max(window_, chunk_)) {}
 
   Bytes reserved(const Load& load) const override { return fullest(load); }
 
@@ -252,7 +253,10 @@ class SglangLayout final : public CacheLayout, private SglangPools {
       take(free, need, 1);
       ++out;
     }
-    return out;
+    if (!states_ || !rules_.chunk_takes_row || chunk_ == 0) return out;
+    const std::uint64_t rows = pools_of(budget, load).slots / slots_;
+    const bool continues = checked_mul(rows, running.lengths.front().count(), "the tokens") > chunk_;
+    return rows > 1 && continues ? std::min(out, rows - 1) : out;
   }
 
   // resolve_max_num_reqs: tokens / context, within limits, and at most the slots of states. Newer releases have one
@@ -368,7 +372,7 @@ class SglangLayout final : public CacheLayout, private SglangPools {
   bool shares_;
   // Tokens of the second pool that a running request uses. 0.5.8 keeps those of its last prefill chunk until the
   // request decodes.
-  std::uint64_t kept_windows_;
+  std::uint64_t chunk_, kept_windows_;
 };
 
 struct SglangMemo : EngineMemo {

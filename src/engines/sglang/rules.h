@@ -29,6 +29,7 @@ struct SglangRules {
   bool places_in_pools = false, splits_tokens_first = false;
   bool requests_before_split = false, pads_request_table = false;
   bool windows_by_request = false, frees_windows_early = false, needs_windows = false;
+  bool chunk_takes_row = false;
   bool gpt_oss_pools_on_blackwell = false, nemotron_h_pages = false;
   // Backends and formats (backends.cpp, refusal.cpp).
   bool exaone_backends = false, exaone_default = false;

@@ -87,6 +87,7 @@ constexpr NewRunner kNewRunner[] = {
     {"InklingForCausalLM InklingForConditionalGeneration LongcatFlashNgramForCausalLM", {.since = {0, 26}}},
     {"KimiK3ForConditionalGeneration", {.since = {0, 27}}},
     {"DeepseekV4ForCausalLM", {.since = {0, 28}}},
+    {"DiffusionGemmaForBlockDiffusion", {.since = {0, 24}}},  // is_diffusion
 };
 
 bool vllm_lists_new_runner(const EngineInput& input) {

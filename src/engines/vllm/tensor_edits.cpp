@@ -203,9 +203,9 @@ constexpr TensorEdit kEdits[] = {
 
 // What is stored in addition to tensors: scales and rotary tables; and how MXFP4 experts are padded.
 
-// Each attention layer has scales of Q, K, V and the probabilities, and copies of the K and V scales for the host.
-constexpr std::uint64_t kScales = 24;
-constexpr std::uint64_t kScalesWithRanges = 36;
+// Each attention layer has scales of Q, K, V and the probabilities, copies of the K and V scales for the host, and
+// ranges of Q, K and V (set_default_quant_scales).
+constexpr std::uint64_t kScales = 16, kCopies = 8, kRanges = 12;
 // Parameters for the scales of K and V, if the checkpoint's method may set these (BaseKVCacheMethod).
 constexpr std::uint64_t kLoadedScales = 8;
 
@@ -321,8 +321,8 @@ Bytes vllm_rotary_table(const RotaryTable& table, const SideTensorsInput& input,
 std::vector<LedgerLine> vllm_side_tensors(const SideTensorsInput& input) {
   std::vector<LedgerLine> out;
   const VllmRules rules = vllm_rules(*input.request);
-  const std::uint64_t scales =
-      (rules.fewer_scales ? kScales : kScalesWithRanges) + (loads_scales(input) ? kLoadedScales : 0);
+  const std::uint64_t scales = kScales + (rules.copies_scales ? kCopies : 0) + (rules.fewer_scales ? 0 : kRanges) +
+                               (loads_scales(input) ? kLoadedScales : 0);
   // Earlier the library's classes kept their attention layers outside of the model. DeepSeek-V4's layer has no scales.
   const bool has_scales = input.arch != Arch::kDeepseekV4 && (rules.library_scales || !runs_library_class(input));
   if (input.attention_layers > 0 && has_scales)

@@ -107,7 +107,8 @@ def rows(room, release, choice):
         found = said[json.dumps(case), True]
         found = found if isinstance(found, list) else [found]  # of a process that ended: one row
         if case["kind"] == "options":
-            common.write_options("vllm", release, options_of(found[0]))
+            if not choice.is_part:
+                common.write_options("vllm", release, options_of(found[0]))
             continue
         if False in with_flashinfer(case):
             other = said[json.dumps(case), False]

@@ -5,7 +5,7 @@ import types
 
 import driven
 import torch
-from driven import Ignores
+from driven import Ignores, InTorch, decode
 from of_configurator import kv_pool
 from without_card import fitting
 
@@ -27,7 +27,10 @@ def without_kernels():
         real(self, *args, **kwargs)
         self.use_triton_kernels = False
 
-    paged.PagedTokenToKVPoolAllocator.__init__ = init
+    paged.PagedTokenToKVPoolAllocator.__init__ = init  # since 0.5.22
+    paged.alloc_extend_kernel = InTorch(lambda prefixes, lengths, last, free, out, _, page_size: paged.alloc_extend_naive(
+        prefixes, lengths, last, free, out, page_size, "cpu"))
+    paged.alloc_decode_kernel = InTorch(decode)
     torch.Tensor.pin_memory = lambda tensor, *args: tensor
     torch.tensor = without_pinning(torch.tensor)
     states = memory_pool.HybridReqToTokenPool.mamba_pool_cls

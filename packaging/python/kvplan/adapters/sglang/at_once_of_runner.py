@@ -6,6 +6,7 @@ import types
 
 import driven
 import torch
+from driven import InTorch, decode
 from sglang.srt.mem_cache import allocator, common, memory_pool
 from sglang.srt.model_executor import model_runner_kv_cache_mixin as pools
 from sglang.srt.model_executor.model_runner import ModelRunner
@@ -24,28 +25,10 @@ class States(memory_pool.MambaPool):
         self.clear()
 
 
-class InTorch:
-    """Replaces a Triton kernel, which is called as kernel[grid](arguments)."""
-
-    def __init__(self, function):
-        self.function = function
-
-    def __getitem__(self, grid):
-        return self.function
-
-
 def extend(prefix_lens, seq_lens, last_loc, free_pages, out, _, page_size, most):
     from sglang.srt.hardware_backend.npu.allocator_npu import _alloc_extend_naive
 
     _alloc_extend_naive(prefix_lens, seq_lens, last_loc, free_pages, out, page_size, "cpu")
-
-
-def decode(seq_lens, last_loc, free_pages, out, _, page_size):
-    """As in allocator_npu.py: the next slot of the page, or the first of a new page."""
-    fresh = (seq_lens % page_size == 1).int()
-    first = torch.cumsum(fresh, 0) - fresh
-    pages = free_pages[first.clamp(max=len(free_pages) - 1)]
-    out.copy_((last_loc + 1) * (1 - fresh) + pages * page_size * fresh)
 
 
 def on_meta(pool):
