@@ -112,7 +112,7 @@ constexpr ClassRow kClasses[] = {
     {"t5gemma2_decoder", "t5gemma2_module"},
     {"ernie4_5_vl_moe_text", "ernie4_5_moe_vl"},
     {"qwen4_exp_text", "qwen4_exp qwen3_8_flash_next qwen3_8_flash_next_text"},
-    {"minimax_m3_vl_text", "minimax_m3"},
+    {"minimax_m3_vl_text", "minimax_m3 minimax_m3_text"},
 };
 
 std::string_view find_class(std::span<const ClassRow> rows, std::string_view type) {

@@ -54,6 +54,7 @@ TEST_CASE("settings: vLLM's batches, graphs and fraction of the GPU") {
   CHECK(settings_of("falcon-h1-1.5b", on_card("vllm@0.26", "h100-80gb")).prefix_caching == false);
   CHECK(settings_of("falcon-h1-1.5b", on_card("vllm", "h100-80gb")).prefix_caching == true);
   CHECK(settings_of("mamba-2.8b", on_card("vllm", "h100-80gb")).prefix_caching == false);
+  CHECK(settings_of("whisper-medium", on_card("vllm", "l40s")).prefix_caching == false);  // executed, 0.33
   Request asked = on_card("vllm", "h100-80gb");
   asked.prefix_caching = false;
   CHECK(settings_of("falcon-h1-1.5b", asked).prefix_caching == false);

@@ -79,6 +79,31 @@ TEST_CASE("catalogue: an id and its published config give the same answer, in ev
   }
 }
 
+// What kvplan verify got from vLLM 0.33.0 and SGLang 0.5.23: parameters and buffers of the class. Plans leave out
+// MiniMax-M3's chosen blocks and Qwen2.5-VL's frequencies.
+TEST_CASE("catalogue: weights are those of the engine's class") {
+  struct Row {
+    const char *id, *engine;
+    std::uint64_t ranks, bytes, left_out;
+  };
+  for (const Row& row : {Row{"zai-org/GLM-4.5-Air", "vllm@0.33", 4, 53'526'070'864, 0},
+                         {"MiniMaxAI/MiniMax-M3", "vllm@0.33", 8, 107'065'512'352, 524'288},
+                         {"Qwen/Qwen2.5-VL-7B-Instruct", "sglang@0.5.23", 1, 16'650'853'456, 512}}) {
+    CAPTURE(row.id);
+    const CatalogueName known = find_published(row.id);
+    REQUIRE(known.model != nullptr);
+    Request request;
+    request.max_model_len = Tokens(4096);
+    request.parallel.tensor = row.ranks;
+    find_engine(row.engine, request);
+    const Plan plan = make_plan(load_published(*known.model, row.id, {}), request);
+    Bytes built;
+    for (const LedgerLine& line : plan.memory.front().lines)
+      if (line.part == Section::kWeights && line.id != LineId::kLoading) built += line.bytes;
+    CHECK(built.count() + row.left_out == row.bytes);
+  }
+}
+
 TEST_CASE("catalogue: parameters are the published count") {
   for (const PublishedModel& model : catalogue()) {
     if (model.parameters == 0) continue;

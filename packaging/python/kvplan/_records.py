@@ -63,15 +63,16 @@ def options(words: List[str]) -> Iterator[Any]:
 def report(engine: str, release: str, plan: Answer, config: Row, words: List[str], row: Row) -> str:
     """The first line and the row of a file in testdata/conformance."""
     card, ranks = plan["request"]["gpu"], plan["request"]["tensor_parallel_size"]
-    figures = {key: value for key, value in row.items() if key not in ("peak_bytes", "renamed") and value is not None}
+    figures = {key: public(value) if isinstance(value, dict) else value
+               for key, value in row.items() if key not in ("peak_bytes", "renamed") and value is not None}
     head: Row = {"config": public(config), "release": release}
     if engine == "vllm":
-        args = {key: value for key, value in options(words) if key != "tensor_parallel_size"}
+        args = public({key: value for key, value in options(words) if key != "tensor_parallel_size"})
         head = {"kind": "plan", **head, "card": card, "tp": ranks, "args": args}
     elif engine == "sglang":
         head = {"kind": "plan", **head, "card": _SGLANG_CARDS.get(card, card), "tp": ranks}
     elif engine == "llama.cpp":
-        head = {"model": plan["model"]["name"], "release": release, "case": " ".join(words[2:])}  # without -m FILE
+        head = {"model": plan["model"]["name"], "release": release, "case": " ".join(word for word in words if public({"": word}))}
     elif engine == "transformers":
         head = {"id": "real/" + str(plan["model"]["name"]), "model_type": config.get("model_type"), **head}
     else:

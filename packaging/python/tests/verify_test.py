@@ -13,6 +13,7 @@ import pytest
 import kvplan
 from conftest import ROOT
 from kvplan import _engine
+from kvplan._records import report
 from kvplan.verify import main
 
 QWEN = str(ROOT / "testdata/configs/qwen3-0.6b.json")
@@ -230,6 +231,11 @@ def test_a_report_is_a_row_of_conformance(ask, tmp_path):
     assert head == {"engine": "vllm", "release": "0.33.0", "ran_with": {"vllm": "0.33.0"}}
     assert row["kind"] == "plan" and row["args"] == {"max_model_len": 8192} and row["card"] == "h100-80gb"
     assert "somebody" not in file.read_text() and str(tmp_path) not in file.read_text()
+    words = ["/home/somebody/model", "--chat-template", "/home/somebody/chat", "--max-num-seqs", "8"]
+    plan = {"request": {"gpu": "l40s", "tensor_parallel_size": 1}, "model": {"name": "a"}}
+    assert json.loads(report("vllm", "0.33.0", plan, {}, words, {}).splitlines()[1])["args"] == {"max_num_seqs": 8}
+    for engine in ("sglang", "llama.cpp"):
+        assert "somebody" not in report(engine, "1", plan, {}, words, {"given": {"chat_template": "/home/somebody/chat"}})
 
 
 def test_the_program_hands_over(tmp_path):

@@ -62,7 +62,7 @@ struct LibraryClass {
   When<> when;
 };
 constexpr LibraryClass kLibraryClasses[] = {
-    {"T5ForConditionalGeneration", false, {}},
+    {"T5ForConditionalGeneration JambaForCausalLM", false, {}},
     {"RecurrentGemmaForCausalLM", false, {.until = {0, 5, 22}}},  // installs transformers 5.12.1; later releases 5.19.0
     {"RecurrentGemmaForCausalLM", true, {.since = {0, 5, 22}}},
     {"Lfm2ForCausalLM", true, {.until = {0, 5, 9}}},

@@ -61,13 +61,13 @@ static bool has_fp8_head(const EngineTensors& model) {
 
 // Changes that a row cannot express, as functions.
 
-// The width of the tower's MLPs is padded to a multiple of the ranks.
+// The width of the tower's MLPs is padded to a multiple of 8 (models/qwen2_5_vl.py), and of the ranks.
 static void pad_qwen_tower(EngineTensors& model) {
-  const std::uint64_t ranks = model.request->parallel.tensor;
+  const std::uint64_t multiple = std::max<std::uint64_t>(8, model.request->parallel.tensor);
   for (TensorGroup& group : model.tensors) {
     if (selects("visual.blocks.fc1 visual.blocks.fc1.bias", group))
-      group.rows = 2 * round_up(group.rows / 2, ranks, "a tower's width");
-    if (selects("visual.blocks.fc2", group)) group.columns = round_up(group.columns, ranks, "a tower's width");
+      group.rows = 2 * round_up(group.rows / 2, multiple, "a tower's width");
+    if (selects("visual.blocks.fc2", group)) group.columns = round_up(group.columns, multiple, "a tower's width");
   }
 }
 

@@ -94,6 +94,18 @@ void add_layer_embeddings(EngineTensors& model) {
   model.tensors.push_back(derived_tensor("per_layer_embeddings", batch_of(model), width));
 }
 
+// Index queries have as many heads as the cache, and ranks share them in the same way.
+void split_index_queries(EngineTensors& model) {
+  std::uint64_t width = 0;
+  for (const TensorGroup& keys : model.tensors)
+    if (selects("self_attn.index_k_proj", keys)) width = keys.rows;
+  for (TensorGroup& queries : model.tensors) {
+    if (width == 0 || !selects("self_attn.index_q_proj", queries)) continue;
+    queries.split = Split::kRows;
+    queries.units = queries.rows / width;
+  }
+}
+
 // The fused matrix has one row of beta per head. Its other rows are multiples of a head's width.
 void pad_kda(EngineTensors& model) {
   constexpr std::uint64_t kMultiple = 16;
@@ -163,6 +175,7 @@ constexpr TensorEdit kEdits[] = {
     // Copies for FlashKDA, if the GPU runs it.
     {kKimi, DropTensors{"decode_conv1d decode_norm"}, "models/kimi_k3/nvidia/kda.py", {.holds = is_older_than_hopper}},
     {kKimi, pad_kda, "models/kimi_k3/nvidia/kda.py"},
+    {Archs{Arch::kMinimaxM3}, split_index_queries, "models/minimax_m3/nvidia/model.py"},
     {Archs{Arch::kGemma3n}, PutInEveryLayer{"self_attn.k_proj self_attn.v_proj self_attn.k_norm self_attn.v_norm"},
      "models/gemma3n.py: Layers of Gemma 3n that read another layer's cache have K and V projections.",
      {.until = {0, 30}}},

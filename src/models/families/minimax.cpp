@@ -31,7 +31,7 @@ std::span<const Family> minimax_family() {
   static constexpr Family kRows[] = {
     {.is = {"minimax_m2", kExecutedClass}, .tensors = {.qk_norm = QkNorm::kWide, .has_router_bias = true,
      .has_float32_router = true, .moe = "block_sparse_moe"}, .modules = kMixtralModules},
-    {.is = {"minimax_m3_vl_text minimax_m3", kExecutedClass, Arch::kMinimaxM3}, .layers = read_minimax_m3,
+    {.is = {"minimax_m3_vl_text minimax_m3 minimax_m3_text", kExecutedClass, Arch::kMinimaxM3}, .layers = read_minimax_m3,
      .rule = "minimax_m3", .tensors = {.qk_norm = QkNorm::kHead, .mlp_width = "dense_intermediate_size",
      .shared_width = "shared_intermediate_size", .has_router_bias = true, .has_float32_router = true,
      .moe = "block_sparse_moe"},
