@@ -191,7 +191,7 @@ constexpr Option kOptions[]{
 
     {"--prompt-len", "N", kWorkload, "tokens per prompt, in each turn", set<parse_count, &W::prompt>},
     {"--output-len", "N", kWorkload, "tokens per answer", set<parse_count, &W::output>},
-    {"--turns", "N", kWorkload, "turns per conversation, which grows with each (default 1)",
+    {"--turns", "N", kWorkload, "turns per conversation; each turn makes it longer (default 1)",
      set<parse_copies, &W::turns>},
     {"--think-time", "S", kWorkload, "seconds between an answer and the next turn", set<parse_rate, &W::think_time>},
     {"--prefix-hit-rate", "P%", kWorkload, "waiting users whose history stays in the KV cache",
@@ -385,9 +385,9 @@ constexpr Option kOptions[]{
 
     {"--enable-hierarchical-cache", "", kSglang, "HiCache: a second cache in host memory",
      flag<&SglangOptions::host_cache>},
-    {"--hicache-ratio", "R", kSglang, "its tokens for each token of the GPU's cache (default 2)",
+    {"--hicache-ratio", "R", kSglang, "HiCache's tokens per token in the GPU's cache (default 2)",
      set<parse_rate, &SglangOptions::host_cache_ratio>},
-    {"--hicache-size", "GB", kSglang, "or its size, in 10^9 bytes of each rank",
+    {"--hicache-size", "GB", kSglang, "HiCache's size per rank in 10^9 bytes, instead of the ratio",
      [](Invocation& c, string_view v, string_view n) {
        c.request.sglang.host_cache_size = Bytes(static_cast<std::uint64_t>(parse_rate(v, n) * 1e9));
      }},
