@@ -288,7 +288,7 @@ void read_gptq(QuantDeclaration& out, const Fields& config) {
   const std::uint64_t bits = millibits(config, {"bits"}, 4);
   const std::uint64_t size = first_count(config, {"group_size", "q_group_size"}, 128);
   out.scheme = scheme_of(bits, size);
-  // Maps from expressions to numbers of bits: GPTQModel's, in which "-:" excludes modules, and AutoRound's.
+  // Two maps from expressions to numbers of bits: GPTQModel's, in which "-:" excludes modules, and AutoRound's.
   for (const std::string_view map : {"dynamic", "extra_config"}) {
     const auto dynamic = config.child(map);
     if (!dynamic) continue;

@@ -47,7 +47,7 @@ struct Row {
     estimates += line.value("estimates", std::uint64_t{0});
     in_range += line.value("in range", std::uint64_t{0});
     for (std::size_t i = 0; i < kBands.size(); ++i) {
-      // Estimates are counted here if kvplan gives no figure at all; the others are counted by their range.
+      // If kvplan gives no figure, an estimate is counted here. Other estimates are counted by their range.
       if (line.contains("estimates") && i + 1 < kBands.size()) continue;
       bands[i] += line.value(std::string(kBands[i].name), std::uint64_t{0});
       figures += line.value(std::string(kBands[i].name), std::uint64_t{0});
