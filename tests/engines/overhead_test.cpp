@@ -159,7 +159,7 @@ TEST_CASE("overhead: the allowances add up to the plan's sum") {
       {"sglang", "driver context", "512 MiB", 300 * kMiB, 512 * kMiB, 900 * kMiB},
       {"tensorrt-llm", "driver context", "1 GiB", 512 * kMiB, 1024 * kMiB, 3072 * kMiB},
       {"mistralrs", "driver context", "500 MB", 250000000, 500000000, 1000000000},
-      {"mlx", "Metal runtime", "1.5 GB", 500000000, 1500000000, 2500000000},
+      {"mlx", "Metal runtime", "0.65 GB", 300000000, 650000000, 2500000000},
       // Logs and source have 457 MiB (Ollama's MinimumMemory) to 749 MiB (llama.cpp#27953).
       {"llama.cpp", "driver context", "512 MiB", 400 * kMiB, 512 * kMiB, 800 * kMiB},
   };

@@ -258,8 +258,13 @@ static std::vector<LedgerLine> overhead(const OverheadInput& in) {
                       "mlx_lm/models/cache.py LRUPromptCache"));
   }
   out.push_back(logits_line(input, in.load.num_seqs, {0.5, 2}));
-  out.push_back({Section::kRuntime, "Metal runtime and buffer cache", Bytes(1500000000), Bytes(500000000),
-                 Bytes(2500000000), "allowance of 1.5 GB", "estimate: peaks that users of Qwen3.5 and 3.6 measured"});
+  const Bytes most(2500000000);
+  if (has_states(input))
+    out.push_back({Section::kRuntime, "Metal runtime and buffer cache", Bytes(1500000000), Bytes(500000000), most,
+                   "allowance of 1.5 GB", "estimate: peaks that users of Qwen3.5 and 3.6 measured"});
+  else
+    out.push_back({Section::kRuntime, "Metal runtime and buffer cache", Bytes(650000000), Bytes(300000000), most,
+                   "allowance of 0.65 GB", "estimate: peaks in mlx_lm/BENCHMARKS.md and in ml-explore/mlx-lm#1569"});
   if (has_states(input) && module.name.empty()) out.push_back(unverified_line(in));
   return out;
 }
