@@ -210,6 +210,10 @@ Request below(const ModelShape& model, const Request& request, const Load* load 
 
 CacheTypes resolve(const ModelShape& model, const Request& request) {
   CacheTypes types = llama_cpp_engine().resolve_types(model, below(model, request));
+  if (request.weights && request.weights->starts_with("mlx-"))
+    refuse(
+        "--weights " + one_line(*request.weights, 40) + ": ollama runs MLX's files in its MLX runner, not in llama.cpp",
+        "use --engine mlx");
   refuse_types(types, "ollama", {Dtype::kFloat16, Dtype::kQ8_0, Dtype::kQ4_0});
   if (types.key != types.value)
     refuse("--cache-type-k and --cache-type-v differ: Ollama has one type for both (OLLAMA_KV_CACHE_TYPE)",
@@ -229,6 +233,13 @@ std::unique_ptr<CacheLayout> layout(const EngineInput& input, std::vector<Note>&
   if (input.request.sequences() > 1 && ollama_class(input.model).one_at_a_time)
     notes.push_back({NoteLevel::kWarning, "one_sequence",
                      "ollama serves one request of this model at a time, whatever OLLAMA_NUM_PARALLEL says"});
+  const Gpu* card = input.request.card.gpu;
+  const std::string_view type = input.request.weights ? std::string_view(*input.request.weights) : "";
+  if (card != nullptr && card->vendor == "Apple" && (type == "nvfp4" || type == "mxfp8"))
+    notes.push_back({NoteLevel::kWarning, "mlx_runner",
+                     "on a Mac ollama runs models named -nvfp4, -mxfp8 or -mlx in its MLX runner: plan them with "
+                     "--engine mlx. It takes the model's whole context whatever num_ctx says, and keeps up to 8 GiB of "
+                     "earlier prompts"});
   if (input.request.mtp && !rules_of(input.request).starts_llama_server)
     refuse("--mtp: ollama has no speculative decoding before 0.30", "leave it out, or name --engine ollama@0.30");
   if (input.model.num_nextn_layers > 0 && !input.request.mtp && rules_of(input.request).starts_llama_server)
