@@ -154,6 +154,7 @@ struct SglangOptions {
 
 struct TransformersOptions {
   std::optional<std::string> cache_implementation;  // which of transformers' caches; absent: dynamic
+  bool device_map = false;                          // device_map="auto": what does not fit stays in main memory
   bool operator==(const TransformersOptions&) const = default;
 };
 

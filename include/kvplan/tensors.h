@@ -56,7 +56,8 @@ enum class Kept : std::uint8_t {
   kPlain,     // never quantized: an indexer's keys
   kFloat32,   // A of Mamba, some routers
   kEightBit,  // 8 bit if --weights names one of MLX's types
-  kTwoBit     // four ternary weights in a byte
+  kTwoBit,    // four ternary weights in a byte
+  kPacked     // quantized although it belongs to a tower
 };
 
 // `count` layers: first, first + step, ... If `count` is 0, the tensor is outside of the layers.

@@ -208,6 +208,11 @@ constexpr Option kOptions[]{
     {"--cache-type-v -ctv", "T", kTypes, "the type of V", set<type_or_auto, &R::cache_type_v>},
     {"--cache-implementation", "dynamic|static|quantized|offloaded|offloaded_static", kTypes, "transformers' cache",
      set<as_typed, &TransformersOptions::cache_implementation>},
+    {"--device-map", "auto", kTypes, "transformers: layers that do not fit on the GPUs stay in main memory",
+     [](Invocation& c, string_view value, string_view option) {
+       if (value != "auto") refuse(std::string(option) + ": kvplan plans auto only", "leave it out, or name auto");
+       c.request.transformers.device_map = true;
+     }},
     {"--mamba-ssm-cache-dtype", "T", kTypes, "the type of recurrent states", set<type_or_auto, &R::state_dtype>},
 
     {"--tensor-parallel-size --tp -tp", "N", kLayout, "tensor parallel ranks", set_layout<&P::tensor>},

@@ -215,9 +215,40 @@ Request on_gpus(Request request) {
   return request;
 }
 
+// What --device-map auto leaves in main memory: as many whole layers as the GPU cannot store beside space for the
+// largest module (transformers integrations/accelerate.py, infer_auto_device_map).
+static Request spilled(PlanCache& cache, Request out, Bytes card) {
+  const auto budget =
+      Bytes(static_cast<std::uint64_t>(static_cast<double>(card.count()) * engine_of(out).fills_gpu(out)));
+  const std::vector<GpuMemory> stages = stages_of(cache, out);
+  Bytes all, tables, head, largest;
+  for (const GpuMemory& gpu : stages)
+    for (const LedgerLine& line : gpu.lines) {
+      if (line.part != Section::kWeights) continue;
+      all += line.bytes;
+      const bool is_table = line.id == LineId::kEmbedding || line.id == LineId::kLmHead;
+      if (is_table) largest = std::max(largest, line.bytes);
+      if (line.id == LineId::kLmHead) head += line.bytes;
+      if (is_table || line.id == LineId::kVision || line.id == LineId::kAudio || line.id == LineId::kProjector)
+        tables += line.bytes;
+    }
+  if (all <= budget * stages.size()) return out;
+  const Bytes layer = Bytes(ceil_div((all - tables).count(), cache.model(out).layers.size()));
+  largest = std::max(largest, layer);
+  std::uint64_t kept = 0;
+  for (const GpuMemory& gpu : stages) {
+    const Bytes beside = largest + (gpu.gpu == 0 ? tables - head : Bytes(0));  // the head follows the layers
+    if (budget > beside) kept += (budget - beside).count() / layer.count();
+  }
+  out.cpu_offload = Bytes(ceil_div((all - tables - std::min(all - tables, layer * kept)).count(), stages.size()));
+  return out;
+}
+
 Request fitted(PlanCache& cache, const Request& request) {
   const Request out = on_gpus(request);
   const auto card = card_memory(out);
+  if (request.transformers.device_map && engine_of(out).fills_gpu != nullptr && card && !request.limits.no_offload)
+    return spilled(cache, on_gpus(laid_out(request)), *card);
   const auto places = engine_of(out).places;
   if (request.llama_cpp.placement == Placement::kNone || request.limits.no_offload || places == nullptr || !card ||
       request.kv_cache_memory_bytes)

@@ -291,8 +291,11 @@ void add_stage(const ModelSpec& model, const Weigher& weigher, const WeightReque
 void add_moved(const ModelSpec& model, const Request& request, const Moved& moved, RankWeights& out) {
   if (moved.layers > Bytes(0))
     out.host.push_back(exact_line(Section::kWeights, "weights moved from the GPUs", moved.layers,
-                                  "--cpu-offload-gb of every rank's layers",
-                                  std::string(engine_of(request).name) + " --cpu-offload-gb"));
+                                  request.transformers.device_map ? "the layers that do not fit on the GPUs"
+                                                                  : "--cpu-offload-gb of every rank's layers",
+                                  request.transformers.device_map
+                                      ? "transformers integrations/accelerate.py: device_map=\"auto\""
+                                      : std::string(engine_of(request).name) + " --cpu-offload-gb"));
   if (moved.experts > Bytes(0))
     out.host.push_back(
         exact_line(Section::kWeights, "experts", moved.experts,
@@ -408,6 +411,8 @@ std::optional<std::string> asked_weights(const ModelSpec& model, const Request& 
   const std::string_view unpacked = engine_of(request).loading.unpacks_gguf;
   if (model.is_gguf && !request.weights && !unpacked.empty())
     return std::string(request.dtype ? name(*request.dtype) : unpacked);
+  if (request.weights == "bnb-nf4" && !engine_of(request).loading.bnb_nf4.empty())
+    return std::string(engine_of(request).loading.bnb_nf4);
   if (request.weights || !ignores_quantization(model, request)) return request.weights;
   return std::string(name(loaded_dtype(request, model.known_as->traits, model.dtype).value_or(model.dtype)));
 }

@@ -160,6 +160,11 @@ class RemedySearch {
 
   // llama.cpp can leave layers on the host: as few as possible, and experts first.
   void offload() {
+    if (engine_.fills_gpu != nullptr && !own_.limits.no_offload && !request_.transformers.device_map) {
+      Request changed = own_;
+      changed.transformers.device_map = true;
+      add_if_fits(std::move(changed), {{"--device-map", "auto"}});
+    }
     if (!engine_.loading.embedding_on_host || asked_.verdict.status == Verdict::kPartlyOnCpu ||
         own_.limits.no_offload || request_.llama_cpp.gpu_layers || request_.llama_cpp.cpu_moe_layers)
       return;

@@ -52,6 +52,8 @@ constexpr std::array kTypes{
                .zero_bits = 4, .quality = kInt4Quality, .what = "AWQ, 4 bit, groups of 128"},
     WeightType{.name = "bnb-nf4", .aliases = "nf4 bitsandbytes bnb bnb-4bit fp4 bnb-fp4", .millibits = 4000, .flat = 64,
                .flat_bits = 8, .flat_scale_group = 256, .quality = kInt4Quality, .what = "bitsandbytes NF4, double quantization"},
+    WeightType{.name = "bnb-nf4-double", .aliases = "nf4-double", .millibits = 4000, .flat = 64,
+               .flat_bits = 8, .flat_scale_group = 256, .what = "bitsandbytes NF4, double quantization in every engine"},
     WeightType{.name = "bnb-nf4-single", .aliases = "nf4-single", .millibits = 4000, .flat = 64, .flat_bits = 32,
                .quality = kInt4Quality, .what = "bitsandbytes NF4, float32 scales"},
     WeightType{.name = "hqq-int4", .aliases = "hqq hqq-4bit", .millibits = 4000, .group = 64, .group_bits = 16, .zero_bits = 16,

@@ -200,7 +200,9 @@ class Weigher::Storer {
     }
     // Packers leave towers unchanged. The exception is bitsandbytes, which replaces every linear layer that its list
     // does not exclude.
-    if (is_tower(group.component) && !(declared_ && model_.quantization.dialect == "bitsandbytes")) return nullptr;
+    if (is_tower(group.component) && group.kept != Kept::kPacked &&
+        !(declared_ && model_.quantization.dialect == "bitsandbytes"))
+      return nullptr;
     if (group.component == Component::kRouter && !tables()) return nullptr;
     if (group.component == Component::kEmbedding && !tables()) return nullptr;
     if (tables_ && !is_whole_groups(group)) return nullptr;

@@ -18,6 +18,17 @@ Figures transformers_figures(const Json& row, const std::string& engine, Planner
     out.push_back(start(row, ask(100, 0)));
     return out;
   }
+  if (row.contains("quantized")) {
+    for (const auto& [type, bytes] : row["quantized"].items()) {
+      if (!bytes.is_number()) continue;  // the quantizer refuses the class
+      const Words words{"--weights", type, "--dtype", "bf16", "--max-model-len", "100"};
+      Figure figure{"quantized weights", bytes.get<double>()};
+      figure.planned = planner.ask(row.at("config"), engine, words).number("/memory/0/weights_bytes");
+      figure.detail = type;
+      out.push_back(figure);
+    }
+    return out;
+  }
   out.push_back(start(row, ask(100, 0)));
   if (row.contains("parameters") && row["parameters"].is_number()) {
     // Both are correct: a tensor of the checkpoint may be a buffer in the class.

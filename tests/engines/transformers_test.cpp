@@ -223,6 +223,18 @@ TEST_CASE("transformers: quantizers leave fused experts in 16 bit") {
   CHECK(weights_of(loaded(test_model("mixtral-8x7b"), "transformers@4.57", "bnb-int8")) < 48e9);
   CHECK(weights_of(loaded(test_model("llama-4-scout"), "transformers@4.57", "bnb-int8")) > 190e9);
   CHECK_FALSE(has_note(loaded(test_model("llama-3.1-8b"), "transformers", "bnb-nf4"), "unquantized_experts"));
+  for (const char* type : {"quanto-int8", "hqq-int4", "int4"})
+    CHECK(weights_of(loaded(test_model("mixtral-8x7b"), "transformers", type)) > 91e9);
+}
+
+// Executed, 5.24.0 on the meta device: 6,979,321,856 elements of 8,030,261,248 are packed. BitsAndBytesConfig's
+// bnb_4bit_use_double_quant is False by default: a float32 scale for each 64 elements.
+TEST_CASE("transformers: load_in_4bit keeps float32 scales") {
+  const double packed = 6979321856, plain = 8030261248 - packed;
+  const ModelSpec model = test_model("llama-3.1-8b");
+  CHECK(weights_of(loaded(model, "transformers", "bnb-nf4")) == packed / 2 + packed / 16 + 2 * plain);
+  CHECK(weights_of(loaded(model, "transformers", "bnb-nf4-double")) < 5.8e9);
+  CHECK(weights_of(loaded(model, "vllm", "bnb-nf4")) < 5.8e9);
 }
 
 TEST_CASE("transformers: formats that the library unpacks while loading") {

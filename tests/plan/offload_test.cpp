@@ -132,6 +132,21 @@ TEST_CASE("a model that does not fit the GPU starts partly on the CPU, as the en
   CHECK(shorter["request"]["max_model_len"].get<int>() > 4096);
 }
 
+// Executed: infer_auto_device_map of transformers 5.24 puts 21 of 32 layers of 436,224,000 bytes on a GPU of 12 GiB.
+TEST_CASE("transformers' device_map leaves whole layers in main memory") {
+  const auto with = [](Words more, int status = 0) {
+    Words words{"--engine", "transformers", "--max-model-len", "512", "--device-map", "auto", "--gpu-memory"};
+    words.insert(words.end(), more.begin(), more.end());
+    return planned(words, status);
+  };
+  const Json plan = with({"12GiB"});
+  CHECK(plan["verdict"]["status"] == "partly_on_cpu");
+  CHECK(host_bytes(plan, "weights") == doctest::Approx((32.0 - 21) * 436224000).epsilon(1e-6));
+  CHECK(host_bytes(with({"24GiB"}), "weights") == 0);
+  CHECK(with({"8GiB", "-q", "bnb-int8"}, 1)["verdict"]["refusal"].is_string());
+  CHECK(with({"12GiB", "--no-offload"}, 1)["verdict"]["status"] == "does_not_fit");
+}
+
 TEST_CASE("options of --fit change the placement") {
   const auto placed_with = [](Words more) {
     more.insert(more.begin(), {"--engine", "llama.cpp", "--gpu", "rtx-3060"});

@@ -2,8 +2,8 @@
 // the type of unquantized tensors.
 //
 // Source: transformers 4.57 and 5.0 to 5.24, quantizers/*.py (validate_environment, param_needs_quantization) and
-// integrations/bitsandbytes.py. Run on the meta device in 5.24: get_modules_to_not_convert and should_convert_module of
-// every config in testdata whose model has experts.
+// integrations/bitsandbytes.py. Run on the meta device in 5.24 (tests/conformance): what the quantizers of
+// bitsandbytes, torchao, quanto and FP8 pack of every real config.
 #include "engines/release.h"
 #include "engines/tensor_edits.h"
 #include "engines/transformers/rules.h"
@@ -68,7 +68,7 @@ void leave_experts(EngineTensors& model) {
   const std::string_view type = model.request->weights ? std::string_view(*model.request->weights)
                                 : model.quantization.dialect == "bitsandbytes" ? "bnb"
                                                                                : "";
-  if (!type.starts_with("bnb") && type != "int8" && type != "int4" && type != "nvfp4") return;
+  if (!is_type(kOfLinears, type)) return;
   if (!transformers_rules(*model.request).fuses_experts &&
       !transformers_class(model.arch, model.architecture).fused_experts)
     return;
@@ -90,7 +90,10 @@ void transformers_tensors(EngineTensors& model) {
   drop_tensors(model, "<derived>");
   for (TensorGroup& group : model.tensors) group.kept = Kept::kAsDeclared;
   leave_experts(model);
-  if (model.request->weights) return leave_plain(model);
+  if (model.request->weights) {
+    pack_linears(model);
+    return leave_plain(model);
+  }
   if (is_declared(model.quantization)) return unpack(model);
   if (!transformers_rules(*model.request).loads_float32 || model.request->dtype) return;
   *model.dtype = Dtype::kFloat32;

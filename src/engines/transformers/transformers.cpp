@@ -429,6 +429,12 @@ static std::vector<LedgerLine> overhead(const OverheadInput& in) {
 
 // QuantizedCache.__init__ refuses layer types other than full_attention. generate() also refuses encoder-decoders.
 static std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
+  const std::string_view type = input.request.weights ? std::string_view(*input.request.weights) : "";
+  if (input.request.cpu_offload && (type.starts_with("bnb") || type.starts_with("fp8") || type.starts_with("hqq") ||
+                                    input.model.quantization.dialect == "bitsandbytes"))
+    return Refusal{"device_map",
+                   "Some modules are dispatched on the CPU or the disk: this quantizer needs all of them on GPUs",
+                   "leave --device-map out"};
   if (!quantized(input.types.key)) return std::nullopt;
   const bool has_others = any_term(input, [](const Term& term) {
     return term.growth != Growth::kToken || term.stride != 1 || term.limit.kind != LimitKind::kNone ||
@@ -439,6 +445,14 @@ static std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
                  "transformers quantizes the cache of models whose layers are all of full attention, and this one has "
                  "others",
                  "leave --kv-cache-dtype out"};
+}
+
+// The part of a GPU that device_map="auto" fills with weights: of a single GPU nine tenths (get_balanced_memory), and
+// with these quantizers nine tenths of that (adjust_max_memory).
+static double fills_gpu(const Request& request) {
+  const std::string_view type = request.weights ? std::string_view(*request.weights) : "";
+  const bool is_made = type.starts_with("bnb") || type.starts_with("int") || type.starts_with("quanto");
+  return (request.parallel.pipeline == 1 ? 0.9 : 1) * (is_made ? 0.9 : 1);
 }
 
 static EngineSettings settings(const EngineInput& input, const Load&) {
@@ -452,7 +466,8 @@ static EngineSettings settings(const EngineInput& input, const Load&) {
 Engine transformers_engine() {
   Engine out{"transformers", "hf", "generate() of transformers", kVersions, 1.0, resolve, layout, overhead};
   out.rules = transformers_rule_rows;
-  out.options = "--cache-implementation";
+  out.options = "--cache-implementation --device-map";
+  out.fills_gpu = fills_gpu;
   out.kv_choices = "bfloat16 int8 int4";
   out.weight_choices = "bfloat16 fp8 int8 int4";
   out.refusal = refusal;
@@ -460,7 +475,8 @@ Engine transformers_engine() {
   out.has_scores = true;
   out.parallel.layers_first = true;  // device_map="auto"; -tp is torchrun with tp_plan="auto"
   out.settings = settings;
-  out.loading.made_at_load = "fp8 int8 int4 bnb-int8 bnb-nf4";
+  out.loading.made_at_load = "fp8 int8 int4 bnb-int8 bnb-nf4 bnb-nf4-double";
+  out.loading.bnb_nf4 = "bnb-nf4-single";  // bnb_4bit_use_double_quant is False by default
   out.loading.unpacks_gguf = "float32";
   out.loading.keeps_types = true;
   out.loading.make_tensors = transformers_tensors;

@@ -13,6 +13,7 @@ from workers import Answers, Workers  # noqa: E402
 
 TORCH = "torch==2.13.0"
 TOWERS = ("torchvision==0.28.0", "timm==1.0.31", "pillow==13.0.0")  # three classes build their vision tower with timm
+QUANTIZERS = ("accelerate==1.15.0", "bitsandbytes==0.50.2", "torchao==0.18.0", "optimum-quanto==0.2.7")
 RENAMED = {"kimi_k2": "deepseek_v3"}  # a type of remote code whose class is the library's
 NOT_SHAPE = {"quantization_config", "torch_dtype", "dtype", "_name_or_path", "transformers_version", "use_cache", "auto_map"}
 
@@ -31,14 +32,33 @@ def versions(room):
 
 
 def rows(room, release, choice):
-    jobs = choice.of([*default_jobs(room), *real_jobs()], lambda job: job["id"], lambda job: job["id"].split("/")[0])
-    command = [room.python, os.path.join(common.ADAPTERS, "transformers", "worker.py")]
+    jobs = choice.of([*default_jobs(room), *real_jobs(), *quantized_jobs()], lambda job: job["id"], kind_of)
+    python = {"": room.python}
+    if any(script_of(job) for job in jobs):  # the packages of quantizers need an environment of their own
+        room.install([TORCH, f"transformers=={release}"], [TORCH, *TOWERS], [TORCH, *QUANTIZERS])
+        python["quantized.py"] = room.python
+    command = lambda script: [python[script], os.path.join(common.ADAPTERS, "transformers", script or "worker.py")]
     answers = Answers(choice.kept(room, "answers.jsonl"))
-    workers = Workers(lambda group: command, answers, versions(room), logs=room.folder("logs"))
-    done = {job["id"]: answer for job, answer in workers.each(choice.in_order(jobs), asked, sent=lambda job: job, name=lambda job: job["id"])}
+    workers = Workers(command, answers, versions(room), logs=room.folder("logs"))
+    answered = workers.each(choice.in_order(jobs), asked, sent=lambda job: job, group=script_of, name=lambda job: job["id"])
+    done = {job["id"]: answer for job, answer in answered}
     for job in jobs:
         yield finished(job, release, done[job["id"]])
     answers.forget()
+
+
+def kind_of(job):
+    return job["id"].split("/")[0]
+
+
+def script_of(job):
+    return "quantized.py" if kind_of(job) == "quantized" else ""
+
+
+def quantized_jobs():
+    """Every real config once more, for what the quantizers pack of it."""
+    for job in real_jobs():
+        yield {**job, "id": job["id"].replace("real/", "quantized/", 1)}
 
 
 def finished(job, release, done):
