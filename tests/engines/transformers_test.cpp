@@ -237,6 +237,21 @@ TEST_CASE("transformers: load_in_4bit keeps float32 scales") {
   CHECK(weights_of(loaded(model, "vllm", "bnb-nf4")) < 5.8e9);
 }
 
+// core_model_loading.py of 5.0 to 5.24: gate and up of all experts of a layer exist twice when they are joined.
+TEST_CASE("transformers: experts are joined before there is a cache") {
+  const auto joined = [](const char* config, const char* engine, std::uint64_t tokens) {
+    for (const LedgerLine& line : make_plan(test_model(config), request_for(engine, tokens)).memory.front().lines)
+      if (in_words(line.what).starts_with("joined experts")) return line.high;
+    return Bytes(0);
+  };
+  const Bytes most(std::uint64_t{8} * 2 * 14336 * 4096 * 2);
+  CHECK(joined("mixtral-8x7b", "transformers", 16) < most);
+  CHECK(joined("mixtral-8x7b", "transformers", 16) > Bytes(most.count() / 10 * 9));
+  CHECK(joined("mixtral-8x7b", "transformers", 16384) == Bytes(0));
+  CHECK(joined("mixtral-8x7b", "transformers@4.57", 16) == Bytes(0));
+  CHECK(joined("gpt-oss-20b", "transformers", 16) == Bytes(0));  // its files have such tensors
+}
+
 TEST_CASE("transformers: formats that the library unpacks while loading") {
   // 20,914,757,184 parameters, executed.
   const ModelSpec oss = test_model("gpt-oss-20b");

@@ -396,6 +396,26 @@ static void add_pass(const OverheadInput& in, std::uint64_t prompt, std::vector<
   if (auto states = computed_states(input, prompt)) out.push_back(std::move(*states));
 }
 
+// While loading, from_pretrained joins gate and up of all experts of a layer beside their parts (core_model_loading.py:
+// MergeModulelist, Concatenate), before there is a cache or an activation, which take `later`. Classes whose files have
+// such tensors already join nothing, so this is only in the range.
+static std::optional<LedgerLine> joined_experts(const EngineInput& input, Bytes later) {
+  const ExpertShape& experts = input.model.experts;
+  if (experts.count == 0 || experts.width == 0 || !transformers_rules(input.request).fuses_experts ||
+      transformers_class(input.model).fused_experts)
+    return {};
+  const std::uint64_t width = ceil_div(experts.width, input.request.parallel.tensor);
+  const Bytes joined = Bytes(4) * checked_mul(checked_mul(experts.count, width, kPass), input.model.hidden_size, kPass);
+  if (joined <= later) return {};
+  return LedgerLine{Section::kActivation,
+                    "joined experts while loading",
+                    Bytes(0),
+                    Bytes(0),
+                    joined - later,
+                    {"{bytes} of gate and up in 16 bit, without what takes their place later", {{"bytes", joined}}},
+                    "core_model_loading.py: MergeModulelist, Concatenate"};
+}
+
 static std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const EngineInput& input = *in.engine;
   const std::uint64_t tokens = checked_mul(in.load.max_model_len.count(), in.load.num_seqs, "the tokens of the load");
@@ -421,6 +441,10 @@ static std::vector<LedgerLine> overhead(const OverheadInput& in) {
                                 "transformers cache_utils.py: residual_length 128"));
   }
   out.push_back(logits_line(input, in.load.num_seqs, {1, 2}));
+  std::vector<Note> scratch;
+  Bytes later = Bytes(layout(input, scratch)->reserved(in.load).count() / input.request.parallel.pipeline);
+  for (const LedgerLine& line : out) later += line.bytes;
+  if (auto joined = joined_experts(input, later)) out.push_back(std::move(*joined));
   out.push_back({Section::kRuntime, "driver context and libraries", Bytes(512 * kMiB), Bytes(300 * kMiB),
                  Bytes(1024 * kMiB), "allowance of 512 MiB per GPU", "estimate: CUDA context and cuBLAS workspaces",
                  LineId::kContext});
