@@ -461,6 +461,10 @@ WeightReport Weigher::weigh(const WeightRequest& request) const {
   // --pure or an importance matrix have up to 5 % less.
   const bool mixed = request.type && is_gguf_mixture(*request.type) &&
                      (report.type.find("_k") != std::string::npos || report.type.starts_with("iq"));
+  if (mixed)
+    inform(report.notes, "mixture_recipe",
+           {"files of {type} differ by some percent (--pure, importance matrix): name the GGUF file for its own size",
+            {{"type", *request.type}}});
   for (auto& [component, sum] : sums) {
     if (mixed && component != Component::kNorms) {
       sum.low = Bytes(sum.low.count() / 20 * 19);
