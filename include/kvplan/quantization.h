@@ -21,6 +21,7 @@ struct WeightScheme {
   std::uint64_t block_rows = 0, block_columns = 0;
   bool has_zero_points = true;
   bool double_quantized = true;
+  bool has_fp4_activations = false;  // kernels multiply FP4 by FP4
   friend auto operator<=>(const WeightScheme&, const WeightScheme&) = default;
 };
 

@@ -85,6 +85,8 @@ std::optional<WeightScheme> scheme_of_group(const Fields& group) {
   WeightScheme scheme;
   if (real && bits == 4) {
     scheme.type = size == 32 || word(*weights, "scale_dtype").find("uint8") != std::string::npos ? "mxfp4" : "nvfp4";
+    const auto inputs = group.child("input_activations");
+    scheme.has_fp4_activations = inputs && inputs->count_or("num_bits", 16) == 4;
   } else if (real) {
     scheme.type = size == 32              ? "mxfp8"
                   : strategy == "channel" ? "fp8-channel"

@@ -151,6 +151,19 @@ TEST_CASE("vllm refusals: experts for which a release has no kernel on a GPU") {
   CHECK(on("nvfp4", Arch::kQwen, "b200", "vllm@0.10").empty());
   CHECK(on("nvfp4", Arch::kQwen, "rtx-5090", "vllm@0.10.1").empty());
   CHECK(on("fp8", Arch::kQwen, "rtx-5090", "vllm@0.10").empty());
+  // With FP4 activations compressed-tensors has no scheme in 0.9.0, and CUTLASS's kernel from 0.9.1 on.
+  const auto both_fp4 = [](const char* card, const char* engine) {
+    EngineInput input;
+    input.request = request_for(engine, 4096);
+    input.request.card.gpu = &parse_gpu(card);
+    input.model.quantization.dialect = "compressed-tensors";
+    input.model.quantization.scheme = WeightScheme{.type = "nvfp4", .has_fp4_activations = true};
+    return id_of(input);
+  };
+  CHECK(both_fp4("b200", "vllm@0.9") == "quantization");
+  CHECK(both_fp4("b200", "vllm@0.9.1").empty());
+  CHECK(both_fp4("rtx-5090", "vllm@0.10") == "quantization");
+  CHECK(both_fp4("rtx-5090", "vllm@0.10.1").empty());
   // MiniMax-M2.1-NVFP4 (#33416), Nemotron-3-Nano-NVFP4 (#35065), whose experts have no gate, DeepSeek-V4-NVFP4
   // (#45661).
   CHECK(on("nvfp4", Arch::kMinimax, "rtx-pro-6000", "vllm@0.15") == "quantization");
