@@ -53,6 +53,7 @@ constexpr ClassRow<C> kClasses[] = {
     {&C::lacks_fp8_on_blackwell, {Arch::kMimoV2}},
     {&C::has_plain_experts, {Arch::kNemotronH}},
     {&C::clamps_experts, {Arch::kDeepseekV4, Arch::kMinimaxM3}},
+    {&C::pads_shared_blocks, {Arch::kDeepseekV4}},
     {&C::names_largest_graph, {Arch::kGptOss}},
     {&C::takes_videos_whole, {Arch::kGemma4, Arch::kGemma4Unified}},
     {&C::sizes_images_by_pixels, {Arch::kQwen, Arch::kQwen3Next, Arch::kQwen3p5, Arch::kQwen4Exp}},

@@ -44,6 +44,7 @@ struct VllmClass {
   bool lacks_fp8_on_blackwell = false;
   bool has_plain_experts = false;  // experts without a gate
   bool clamps_experts = false;     // swiglu_limit
+  bool pads_shared_blocks = false;
   // Batches, graphs and the runner.
   bool names_largest_graph = false;     // VllmRules::gpt_oss_graphs
   bool takes_videos_whole = false;      // the default batch is large enough for a whole video: VllmRules::whole_items
@@ -66,6 +67,10 @@ bool vllm_lists_new_runner(const EngineInput& input);
 // Whether every layer has its own indexer although the config says that some layers share one: the class reads other
 // keys, or ignores them.
 bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts, const VllmRules& rules);
+// Whether each rank's part of the shared expert is padded to whole FP8 blocks.
+inline bool vllm_pads_shared_experts(Arch arch, const Request& request, const VllmRules& rules) {
+  return rules.pads_shared_blocks && !request.card.is_amd() && vllm_class(arch).pads_shared_blocks;
+}
 // Whether the release's class has no indexer though the config describes one.
 inline bool vllm_builds_no_indexer(Arch arch, const VllmRules& rules) {
   return !rules.hy_indexers && vllm_class(arch).had_no_indexers;

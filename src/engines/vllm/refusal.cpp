@@ -100,20 +100,24 @@ std::uint64_t split_shared_width(const EngineInput& input) {
 
 // Ranks that split FP8 weights must have whole blocks: validate_fp8_block_shape, and a separate check for experts.
 static Found fp8_blocks(const EngineInput& input, const VllmRules& rules) {
-  const std::optional<WeightScheme> scheme = planned_quantization(input).scheme;
+  const QuantDeclaration quantization = planned_quantization(input);
+  const std::optional<WeightScheme>& scheme = quantization.scheme;
   const Request& request = input.request;
   if (!scheme || scheme->block_rows == 0) return std::nullopt;
   const std::uint64_t block = scheme->block_rows;
+  const bool pads_shared = vllm_pads_shared_experts(input.model.arch, request, rules);
   const ExpertShape& experts = input.model.experts;
   const bool has_dense = experts.count == 0 || experts.dense_layers > 0;
   const std::uint64_t tp = request.parallel.tensor;
-  for (const std::uint64_t whole : {has_dense ? input.model.intermediate_size : 0, split_shared_width(input)})
+  for (const std::uint64_t whole :
+       {has_dense ? input.model.intermediate_size : 0, pads_shared ? 0 : split_shared_width(input)})
     if (tp > 1 && whole % tp == 0 && whole / tp % block != 0)
       return Refusal{"fp8_blocks",
                      {"Weight output_partition_size = {size} is not divisible by weight quantization block_n = {block}",
                       {{"size", whole / tp}, {"block", block}}},
                      "use a smaller --tensor-parallel-size"};
   const std::uint64_t cuts = request.parallel.expert ? 1 : tp * request.parallel.data;
+  if (quantization.expert_scheme && quantization.expert_scheme->block_rows == 0) return std::nullopt;
   if (experts.count == 0 || cuts <= 1 || experts.width % cuts != 0 || experts.width / cuts % block == 0)
     return std::nullopt;
   const std::uint64_t width = experts.width / cuts;

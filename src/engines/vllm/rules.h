@@ -58,6 +58,7 @@ struct VllmRules {
   bool compiles_before = false, keeps_workspaces = false;
   bool batched_dp_default = false;
   bool index_workspace = false, short_index_workspace = false;
+  bool pads_shared_blocks = false;
   bool excludes_context = false, counts_consumed = false;
   // Weights, buffers and adapters.
   bool leaves_towers = false;

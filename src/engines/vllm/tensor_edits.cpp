@@ -34,6 +34,10 @@ bool is_older_than_hopper(const EngineTensors& model) {
 bool indexes_every_layer(const EngineTensors& model) {
   return vllm_indexes_every_layer(model.arch, model.facts, vllm_rules(*model.request));
 }
+bool pads_shared_experts(const EngineTensors& model) {
+  return vllm_pads_shared_experts(model.arch, *model.request, vllm_rules(*model.request)) &&
+         is_declared(model.quantization);
+}
 bool has_draft(const EngineTensors& model) {
   return model.request->mtp;
 }
@@ -154,6 +158,7 @@ constexpr TensorEdit kEdits[] = {
      {.since = {0, 31}, .holds = pads_experts}},
     // The scales of FP8 blocks are powers of two, one byte each.
     {kDeepseekV4, narrow_block_scales, "models/deepseek_v4"},
+    {kDeepseekV4, PadParts{"<shared-experts>", 128}, "models/deepseek_v4", {.holds = pads_shared_experts}},
     {kDeepseekV4, add_chosen_tokens, "models/deepseek_v4"},
     {kDeepseekV4, add_draft_buffer, "models/deepseek_v4: DeepSeek-V4 has the draft's buffer even without a draft.",
      {.until = {0, 27}}},
