@@ -76,6 +76,10 @@ TEST_CASE("vllm: sparse attention keeps a workspace of the indexer's keys for pr
   CHECK(kept("deepseek-v4-flash.json", "vllm@0.26", "131072", "activation") == doctest::Approx(by_hand(10, 131072)));
   CHECK(kept("glm-5.2.json", "vllm@0.18", "819200", "activation") == 0);
   CHECK(kept("llama-3.1-8b.json", "vllm@0.26", "131072", "activation") == 0);
+  // On CDNA the logits of a batch of decodes are in the same workspace: 16,384 * 1,048,576 / 4 * 4 B.
+  CHECK(gib_of({"testdata/configs/deepseek-v4-flash.json", "--engine", "vllm@0.28", "-tp", "8", "--max-model-len",
+                "1048576", "--kv-cache-dtype", "fp8", "--gpu", "mi300x", "--json"},
+               "indexer's logits of decodes", "runtime") == doctest::Approx(16));
 }
 
 TEST_CASE("vllm: encoder-decoders only capture whole decode steps (VllmConfig, FULL_DECODE_ONLY)") {

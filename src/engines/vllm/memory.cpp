@@ -143,9 +143,19 @@ std::optional<LedgerLine> index_workspace(const EngineInput& input, const VllmRu
   const std::uint64_t room = rules.short_index_workspace && longest.count() > kLong ? kLongRoom : kRoom;
   const std::uint64_t keys = checked_mul(longest.count(), room, kActivations) / *stride;
   // Since 0.27 memory that stays is printed as part of "consumed".
+  const Section section = rules.counts_consumed ? Section::kRuntime : Section::kActivation;
+  // On CDNA the logits of decodes are in the same workspace.
+  const std::uint64_t batch = vllm_batched_tokens(input, rules);
+  const Bytes logits = Bytes(batch) * checked_mul(longest.count() / *stride, 4, kActivations);
+  const Gpu* const card = input.request.card.gpu;
+  const bool is_cdna = card != nullptr && (card->capability == 0x942 || card->capability == 0x950);
+  if (rules.decode_logits_on_rocm && is_cdna && logits > Bytes(keys) * kKey)
+    return exact_line(section, "indexer's logits of decodes", logits,
+                      {"{batch} tokens of a batch * {tokens} tokens / {stride} * 4 B",
+                       {{"batch", batch}, {"tokens", longest}, {"stride", *stride}}},
+                      "vLLM v1/attention/ops/rocm_aiter_mla_sparse.py rocm_aiter_sparse_attn_indexer");
   return exact_line(
-      rules.counts_consumed ? Section::kRuntime : Section::kActivation, "indexer's workspace of prefills",
-      Bytes(keys) * kKey,
+      section, "indexer's workspace of prefills", Bytes(keys) * kKey,
       {*stride > 1 ? "{room} * {tokens} tokens / {stride} * {key} B" : "{room} * {tokens} tokens * {key} B",
        {{"room", room}, {"tokens", longest}, {"stride", *stride}, {"key", kKey}}},
       "vLLM v1/attention/backends/mla/indexer.py get_max_prefill_buffer_size");

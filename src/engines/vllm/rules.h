@@ -57,7 +57,7 @@ struct VllmRules {
   bool sparing_sampler = false, sparing_sampler_on_rocm = false, samples_twice = false;
   bool compiles_before = false, keeps_workspaces = false;
   bool batched_dp_default = false;
-  bool index_workspace = false, short_index_workspace = false;
+  bool index_workspace = false, short_index_workspace = false, decode_logits_on_rocm = false;
   bool pads_shared_blocks = false;
   bool excludes_context = false, counts_consumed = false;
   // Weights, buffers and adapters.
