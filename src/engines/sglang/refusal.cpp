@@ -37,12 +37,16 @@ static Found fp8_blocks(const EngineInput& input) {
   const std::uint64_t ranks = request.parallel.expert ? 1 : request.parallel.tensor;
   if (!scheme || scheme->block_rows == 0 || experts.count == 0 || ranks <= 1) return std::nullopt;
   if (experts.width % ranks != 0 || experts.width / ranks % scheme->block_rows == 0) return std::nullopt;
+  // Routed experts in another format: only the shared expert has blocks, and this variable keeps it whole.
+  const char* const remedy = planned_quantization(input).expert_scheme
+                                 ? "use --enable-expert-parallel (--ep-size {ranks}), or set SGLANG_SHARED_EXPERT_TP1=1"
+                                 : "use --enable-expert-parallel (--ep-size {ranks})";
   return Refusal{
       "fp8_blocks",
       {"The output_size of gate's and up's weight = {width} is not divisible by weight quantization block_n = "
        "{block}",
        {{"width", experts.width / ranks}, {"block", scheme->block_rows}}},
-      {"use --enable-expert-parallel (--ep-size {ranks})", {{"ranks", ranks}}}};
+      {remedy, {{"ranks", ranks}}}};
 }
 
 // ExpertLocationMetadata has an assertion without a message.
