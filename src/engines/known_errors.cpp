@@ -186,6 +186,7 @@ constexpr KnownError kErrors[] = {
      .why = "In SGLang's own class, layers have attention or experts in turn. In transformers' config each layer has both.",
      .misses = {.figures = "tokens, *|pool bytes*|weights|state slot, bytes|requests, by state slots|request table*", .off = {{-0.51, 1.01}}}},
     {.engine = "sglang", .name = "Gemma-4 unified by SGLang's own class", .effect = kUnknown, .types = "gemma4_unified",
+     .when = [](const EngineInput& input) { return !names_key(input, "text_config.hidden_size_per_layer_input"); },
      .tells = "SGLang builds an embedding for each layer of Gemma-4 unified; this plan leaves them out, so its weights are 38 % too small",
      .why = "SGLang's class has an embedding for each layer. transformers' default config has none.",
      .misses = {.figures = "weights", .off = {{-0.38, -0.37}}}},

@@ -224,6 +224,11 @@ TEST_CASE("vision towers that a config determines") {
   CHECK(tower(R"({"model_type":"gemma4","text_config":{"model_type":"gemma4_text","hidden_size":2816},"vision_config":{
       "model_type":"gemma4_vision","hidden_size":1152,"intermediate_size":4304,"num_hidden_layers":27,"head_dim":72,
       "patch_size":16,"position_embedding_size":10240}})") == 572792112);
+  // Gemma4UnifiedVisionEmbedder, which has no encoder. With the audio's 640 * 3840 and the decoder it makes up the
+  // 23,919,549,408 bytes of gemma-4-12B-it except 0.1 MB of header.
+  CHECK(tower(R"({"model_type":"gemma4_unified","text_config":{"model_type":"gemma4_unified_text","hidden_size":3840},
+      "vision_config":{"model_type":"gemma4_unified_vision","mm_embed_dim":3840,"mm_posemb_size":1120,
+      "output_proj_dims":3840,"patch_size":16,"pooling_kernel_size":3}})") == 49922304);
   CHECK(tower(R"({"model_type":"kimi_k25","text_config":{"model_type":"deepseek_v3"},"vision_config":{
       "model_type":"kimi_k25_vision"}})") == 471143920);
   CHECK(tower(R"({"model_type":"minimax_m3_vl","text_config":{"model_type":"minimax_m3_vl_text"},"vision_config":{
