@@ -165,11 +165,13 @@ class RemedySearch {
       changed.transformers.device_map = true;
       add_if_fits(std::move(changed), {{"--device-map", "auto"}});
     }
-    if (!engine_.loading.embedding_on_host || asked_.verdict.status == Verdict::kPartlyOnCpu ||
-        own_.limits.no_offload || request_.llama_cpp.gpu_layers || request_.llama_cpp.cpu_moe_layers)
+    if (!engine_.loading.embedding_on_host || asked_.verdict.status == Verdict::kPartlyOnCpu || own_.limits.no_offload)
       return;
-    const auto split = engine_.loading.places_parts ? unevenly_split(cache_, request_) : std::nullopt;
-    const std::uint64_t split_layers = split ? split->llama_cpp.gpu_layers.value_or(0) : 0;
+    const std::optional<std::uint64_t>& given = request_.llama_cpp.gpu_layers;
+    const auto split = engine_.loading.places_parts && given.value_or(units) >= units ? unevenly_split(cache_, request_)
+                                                                                      : std::nullopt;
+    const std::uint64_t split_layers =
+        split && split->llama_cpp.gpu_layers != given ? split->llama_cpp.gpu_layers.value_or(0) : 0;
     if (split && split_layers == 0)
       add_if_fits(*split, {{"--tensor-split", shares_text(split->llama_cpp.tensor_split)}});
     const auto fewest = [&](std::uint64_t most, const auto& with) -> std::optional<std::uint64_t> {
