@@ -108,13 +108,20 @@ static void use_type_of_tag(const std::string& argument, const Invocation& call,
   const CatalogueName known = find_published(argument);
   if ((!known.is_tag && !known.is_gguf) || asked.model.is_gguf || asked.request.weights || !call.weights.empty())
     return;
+  const auto& scheme = asked.model.quantization.scheme;
+  const bool is_mxfp4 = scheme && scheme->type == "mxfp4";
   if (!known.type.empty()) {
-    with_source(argument, [&] { check_weight_type(known.type, known.is_tag ? "its tag" : "its name"); });
+    with_source(argument, [&] {
+      if (known.type == "cloud") fail("the model runs on ollama.com and takes no memory here", "leave out -cloud");
+      check_weight_type(known.type, known.is_tag ? "its tag" : "its name");
+    });
     asked.request.weights = known.type;
-  } else if (const auto& scheme = asked.model.quantization.scheme; !scheme || scheme->type != "mxfp4") {
-    asked.request.weights = "q4_k_m";
+  } else if (!is_mxfp4 || known.is_gguf) {
+    const std::string usual = is_mxfp4 ? "mxfp4_moe" : "q4_k_m";
+    asked.request.weights = usual;
     inform(asked.model.notes, "usual_type",
-           "planned as q4_k_m, the usual type, without reading the GGUF file; --weights plans another type");
+           {"planned as {type}, the usual type, without reading the GGUF file; --weights plans another type",
+            {{"type", usual}}});
   }
 }
 

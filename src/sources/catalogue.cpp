@@ -104,7 +104,7 @@ static CatalogueName find_tag(const std::string& text) {
   }
   for (const PublishedModel& model : catalogue())
     if (model.ollama.find(':') != std::string_view::npos && name.starts_with(std::string(model.ollama) + "-"))
-      return {&model, true, false, name.substr(name.rfind('-') + 1)};
+      return {&model, true, false, name.ends_with("-qat") ? "q4_0" : name.substr(name.rfind('-') + 1)};
   return {};
 }
 

@@ -183,6 +183,7 @@ TEST_CASE("catalogue: names") {
   CHECK(id_of("qwen3:30b") == "Qwen/Qwen3-30B-A3B");
   CHECK(find_published("qwen3:8b-q8_0").type == "q8_0");
   CHECK(find_published("llama3.1:8b-instruct-q8_0").type == "q8_0");
+  CHECK(find_published("gemma3:27b-it-qat").type == "q4_0");  // 18 GB in ollama's library
   CHECK(id_of("qwen3:9b").empty());
   CHECK(id_of("ollama:qwen3").empty());
   // Tags without a size, as ollama's own pages have them.
@@ -245,6 +246,9 @@ TEST_CASE("catalogue: a name without a network") {
   CHECK(has(offline({"qwen3:8b-q8_0", "--json"}).out, "\"weights_dtype\": \"q8_0\""));
   CHECK(offline({"https://ollama.com/library/qwen3:8b", "--json"}).exit == 0);
   CHECK(has(offline({"gpt-oss:20b", "--json"}).out, "\"weights_dtype\": \"mxfp4\""));
+  // ggml-org's file has matrices of 8 bits beside the experts: 59.02 GiB as llama.cpp prints it, 60.85 in ollama.
+  CHECK(has(offline({"ggml-org/gpt-oss-120b-GGUF", "--json"}).out, "\"weights_dtype\": \"mxfp4_moe\""));
+  CHECK(has(offline({"gpt-oss:120b-cloud"}).err, "ollama.com"));
   const Run typo = offline({"Qwen3-235B"});
   CHECK(typo.exit == 2);
   CHECK(typo.out.empty());
