@@ -116,7 +116,7 @@ static void use_type_of_tag(const std::string& argument, const Invocation& call,
       check_weight_type(known.type, known.is_tag ? "its tag" : "its name");
     });
     asked.request.weights = known.type;
-  } else if (!is_mxfp4 || known.is_gguf) {
+  } else if (!is_mxfp4 || argument.starts_with("ggml-org/")) {  // whose files have other matrices in q8_0
     const std::string usual = is_mxfp4 ? "mxfp4_moe" : "q4_k_m";
     asked.request.weights = usual;
     inform(asked.model.notes, "usual_type",

@@ -160,7 +160,7 @@ TEST_CASE("suggestions: llama.cpp keeps as many layers on the GPU as fit, and mo
   REQUIRE(experts > 0);
   CHECK(fits(mixture, "--n-cpu-moe", experts));
   CHECK_FALSE(fits(mixture, "--n-cpu-moe", experts - 1));
-  // What a command says of the placement is what changes.
+  // A placement that the command names is changed too.
   CHECK(offered(joined(mixture, {"-ngl", "99"}), "--n-cpu-moe") == experts);
   CHECK(offered(joined(mixture, {"-ngl", "99", "--n-cpu-moe", "1"}), "--n-cpu-moe") == experts);
   CHECK(offered({"testdata/configs/llama-3.1-8b.json", "--engine", "vllm", "--gpu-memory", "12GiB"}, "-ngl") == -1);
