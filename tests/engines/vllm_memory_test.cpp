@@ -488,9 +488,13 @@ TEST_CASE("vllm: memory for an encoder's outputs and its forward pass") {
   CHECK(outputs("Qwen3VLForConditionalGeneration", "0.13", 8192) == 16384);
   input.request.extras.mm_limits = {{"image", 1}, {"video", 0}};
   CHECK(outputs(kQwen25, "0.11", 128000) == 16384);
-  // Audio is not an item of the vision tower, and images may be refused. V0 has no encoder cache, and later stages have
-  // no encoder.
-  input.request.extras.mm_limits = {{"audio", 3}};
+  // A kind that no limit names is allowed, and images and videos may be refused (interfaces.py _mark_tower_model). V0
+  // has no encoder cache, and later stages have no encoder.
+  for (const char* other : {"audio", "video", "image"}) {
+    input.request.extras.mm_limits = {{other, 0}};
+    CHECK(lines(input).size() == 3);
+  }
+  input.request.extras.mm_limits = {{"image", 0}, {"video", 0}};
   CHECK(lines(input).size() == 2);
   input.request.extras.mm_limits = {{"audio", 0}, {"image", 2}};
   CHECK(lines(input).size() == 3);

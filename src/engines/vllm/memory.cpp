@@ -251,15 +251,11 @@ std::uint64_t qwen_video(const VllmRules& rules, Tokens context) {
 constexpr std::uint64_t kQwen3Video = 12288, kQwen3Counted = kQwen3Video * 25 / 2;
 
 std::optional<EncoderBudget> encoder_budget(const EngineInput& input, const VllmRules& rules, Tokens context) {
-  if (!input.model.vision || input.request.extras.language_model_only) return std::nullopt;
-  const auto& limits = input.request.extras.mm_limits;
-  const auto allows = [](const auto& limit) { return limit.first != "audio" && limit.second != 0; };
-  if (!limits.empty() && std::none_of(limits.begin(), limits.end(), allows)) return std::nullopt;
+  const VllmClass its = vllm_class(input.model);
+  if (!input.model.vision || vllm_encodes_no_images(input.request.extras, its)) return std::nullopt;
   EncoderBudget out;
   out.batch = vllm_batched_tokens(input, rules);
-  const VllmClass its = vllm_class(input.model);
-  const bool has_videos = std::none_of(limits.begin(), limits.end(),
-                                       [](const auto& each) { return each.first == "video" && each.second == 0; });
+  const bool has_videos = !vllm_refuses(input.request.extras, "video");
   out.item = its.sizes_images_by_pixels ? kQwenImage : input.model.vision->image_tokens;
   if (has_videos && its.sizes_videos_by_frames && rules.profiles_videos) out.item = qwen_video(rules, context);
   const bool counts_times = has_videos && its.counts_times_of_videos && rules.counts_times_of_videos;

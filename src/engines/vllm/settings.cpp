@@ -64,15 +64,19 @@ std::uint64_t vllm_speculative_tokens(const EngineInput& input) {
   return step_draft_tokens(input, kDefaultDraftTokens);
 }
 
+bool vllm_refuses(const ExtrasRequest& extras, std::string_view kind) {
+  return extras.language_model_only ||
+         std::any_of(extras.mm_limits.begin(), extras.mm_limits.end(),
+                     [&](const auto& limit) { return limit.first == kind && limit.second == 0; });
+}
+
+bool vllm_encodes_no_images(const ExtrasRequest& extras, const VllmClass& its) {
+  return vllm_refuses(extras, "image") && (its.takes_no_videos || vllm_refuses(extras, "video"));
+}
+
 bool vllm_leaves_towers(const Request& request, Arch arch, bool has_audio) {
-  const ExtrasRequest& extras = request.extras;
-  if (!vllm_rules(request).leaves_towers) return false;
-  if (extras.language_model_only) return true;
-  const auto none = [&](std::string_view what) {
-    return std::any_of(extras.mm_limits.begin(), extras.mm_limits.end(),
-                       [&](const auto& limit) { return limit.first == what && limit.second == 0; });
-  };
-  return none("image") && (vllm_class(arch).takes_no_videos || none("video")) && (!has_audio || none("audio"));
+  return vllm_rules(request).leaves_towers && vllm_encodes_no_images(request.extras, vllm_class(arch)) &&
+         (!has_audio || vllm_refuses(request.extras, "audio"));
 }
 
 EngineSettings vllm_settings(const EngineInput& input, const Load&) {

@@ -18,6 +18,8 @@
 
 namespace kvplan {
 
+struct VllmClass;
+
 // The pool of blocks. Adds notes. Throws Error(kBadInput) with vLLM's rule if vLLM refuses the request.
 std::unique_ptr<CacheLayout> vllm_layout(const EngineInput& input, std::vector<Note>& notes);
 
@@ -75,6 +77,11 @@ bool vllm_caches_prefixes(const EngineInput& input, bool has_states, const VllmR
 
 // The draft tokens in one step: as requested, otherwise one for MTP layers and three for other drafts.
 std::uint64_t vllm_speculative_tokens(const EngineInput& input);
+
+// Whether a limit of 0 excludes a kind of input. A kind that no limit names is allowed
+// (MultiModalConfig.get_limit_per_prompt).
+bool vllm_refuses(const ExtrasRequest& extras, std::string_view kind);
+bool vllm_encodes_no_images(const ExtrasRequest& extras, const VllmClass& its);
 
 // Whether the request's limits exclude images, videos and audio, so that vLLM does not load the towers
 // (SupportsMultiModal, _mark_tower_model). `has_audio`: the model has an audio tower.
