@@ -137,6 +137,7 @@ struct VllmOptions {
   std::optional<Bytes> host_kv_cache;  // a second cache in host memory, for all ranks together
   std::optional<Bytes> swap_space;     // V0's, per GPU
   std::optional<std::string> all2all_backend;
+  bool engram_on_gpu = false;                     // n-gram tables, which are in host memory by default
   std::optional<std::uint64_t> mamba_block_size;  // tokens between two saved states
   std::string graph_mode;                         // cudagraph_mode; "": the release's
   bool sleeps = false;                            // --enable-sleep-mode: it can leave the GPU to another engine

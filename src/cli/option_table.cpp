@@ -297,6 +297,8 @@ constexpr Option kOptions[]{
      set<parse_redundant_experts, &P::redundant_experts>},
     {"--all2all-backend", "NAME", kVllm, "vLLM: how ranks exchange the tokens of experts",
      set<parse_all2all, &VllmOptions::all2all_backend>},
+    {"--engram-on-gpu", "", kVllm, "vLLM: n-gram tables on the GPUs, not in host memory",
+     flag<&VllmOptions::engram_on_gpu>},
     {"--block-size", "N", kVllm, "tokens per block of the KV cache", set<parse_count, &R::block_size>},
     {"--enable-prefix-caching --no-enable-prefix-caching", "", kVllm,
      "prefix caching, which can keep more states per sequence",

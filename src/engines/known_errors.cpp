@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engines/llama_cpp/rules.h"
+#include "engines/vllm/vllm.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {

@@ -155,6 +155,7 @@ Launch vllm_launch(const LaunchInput& input) {
   out.add_flag("--enable-eplb", request.parallel.balances_experts);
   if (request.parallel.redundant_experts > 0)
     out.add("--eplb-config", "{\"num_redundant_experts\":" + std::to_string(request.parallel.redundant_experts) + "}");
+  if (request.vllm.engram_on_gpu) out.add("--engram-config", R"({"cpu_offload": false})");
   if (request.vllm.all2all_backend) out.add("--all2all-backend", *request.vllm.all2all_backend);
   if (!request.extras.attention_backend.empty()) out.add("--attention-backend", request.extras.attention_backend);
   if (kv_chosen(request)) out.add("--kv-cache-dtype", kv_name(input.types.key));

@@ -41,6 +41,9 @@ bool pads_shared_experts(const EngineTensors& model) {
 bool has_draft(const EngineTensors& model) {
   return model.request->mtp;
 }
+bool keeps_tables_on_host(const EngineTensors& model) {
+  return !model.request->vllm.engram_on_gpu;
+}
 bool takes_images(const EngineTensors& model) {
   return model.architecture.ends_with("ForConditionalGeneration");
 }
@@ -203,7 +206,10 @@ constexpr TensorEdit kEdits[] = {
     {kMoss, SetColumns{"audio_tower.layers.fc2", 1536}, "models/moss_transcribe_diarize.py",
      {.unless = "encoder_ffn_dim"}},
     {"LlavaNextVideoForConditionalGeneration", DropTensors{"image_newline"}, "models/llava_next_video.py"},
-    {Archs{Arch::kQwen4Exp}, DropTensors{"ple.ngram_embedding"}, "models/qwen4_exp: in the host's memory"},
+    {Archs{Arch::kQwen4Exp}, DropTensors{"ple.ngram_embedding"}, "models/qwen4_exp: in the host's memory",
+     {.holds = keeps_tables_on_host}},
+    {Archs{Arch::kDeepseekV41}, DropTensors{"engram.embed engram.embed.scale"},
+     "config/engram.py: cpu_offload is the default", {.holds = keeps_tables_on_host}},
     {"HYV4ForCausalLM", DropTensors{"*.indexer.*"}, "hy_v4/nvidia/attention.py", {.holds = builds_no_indexer}},
     {"HYV4ForCausalLM", KeepAs{"self_attn.sinks", Kept::kAsDeclared}, "hy_v4/nvidia/attention.py",
      {.holds = builds_no_indexer}},

@@ -36,7 +36,7 @@ inline constexpr std::string_view kVllmOptions =
     "--block-size --enable-prefix-caching --mamba-cache-mode --disable-hybrid-kv-cache-manager "
     "--enforce-eager --attention-backend --mamba-ssm-cache-dtype --decode-context-parallel-size "
     "--cudagraph-mode --enable-expert-parallel --enable-eplb --num-redundant-experts --all2all-backend "
-    "--cpu-offload-gb "
+    "--engram-on-gpu --cpu-offload-gb "
     "--kv-offloading-size --swap-space --enable-lora "
     "--max-loras --max-lora-rank --max-cpu-loras --lora-targets --fully-sharded-loras "
     "--limit-mm-per-prompt --language-model-only --pp-layer-partition --mamba-block-size --enable-sleep-mode";

@@ -102,7 +102,7 @@ static void write_engrams(Inventory& out) {
     out.plain(Component::kOther, "engram.q_weight, k_weight", times(2, times(streams, out.hidden)));
   }
   out.reader.inform("ngram_tables",
-                    "the n-gram tables are counted on the GPUs; --engram-config can keep them in host memory");
+                    "vLLM keeps the n-gram tables in host memory; plans of other engines count them on the GPUs");
 }
 
 static void write_deepseek_v41(Inventory& out) {

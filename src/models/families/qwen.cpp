@@ -42,7 +42,7 @@ static void read_qwen4_exp(Reader& reader) {
                           text.count_or("ple_conv_kernel_size", 4));
   if (text.list_size("ple_layer_ids").value_or(0) > 0)
     reader.inform("ngram_tables",
-                  "the n-gram tables of ple_layer_ids are counted on the GPU; vLLM keeps them in host memory");
+                  "vLLM keeps the n-gram tables in host memory; plans of other engines count them on the GPUs");
 }
 
 // The convolutions are among the n-gram tables' tensors.
