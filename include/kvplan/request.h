@@ -172,6 +172,7 @@ struct CommandRequest {
   std::string refusal, cure;            // why the engine refuses it: "unrecognized arguments: --x"
   bool is_rocm = false;                 // its container is for AMD's GPUs
   bool wants_v0 = false;                // vLLM: VLLM_USE_V1=0, which 0.11 dropped
+  std::optional<bool> allows_longer;    // contexts beyond the model's maximum; absent: no command
   bool operator==(const CommandRequest&) const = default;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/option_setters.h"
 #include "cli/shell.h"
 #include "engines/engine.h"
 #include "formats/file.h"
@@ -64,6 +65,18 @@ ReadCommand take_options_of_engine(std::vector<std::string>& arguments) {
   arguments.erase(arguments.begin(), dashes);
   arguments.insert(arguments.begin(), own.begin(), own.end());
   return out;
+}
+
+// Of "rtx-4090+rtx-3060" those that the command uses.
+static std::string visible_gpus(string_view cards, const std::vector<std::size_t>& devices) {
+  std::vector<string_view> all, out;
+  for (string_view part : split(cards, '+')) {
+    const std::uint64_t count = std::max<std::uint64_t>(1, take_count(part));
+    all.insert(all.end(), count, part);
+  }
+  for (const std::size_t device : devices)
+    if (device < all.size()) out.push_back(all[device]);
+  return out.empty() ? std::string(cards) : join(out, "+");
 }
 
 void add_settings(const ReadCommand& read, ParsedArguments& given) {

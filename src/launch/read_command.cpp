@@ -1,6 +1,7 @@
 #include "launch/read_command.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -180,6 +181,8 @@ class CommandReader {
     if (target == "@fit") out_.settings.set("@fit", value.empty() ? "on" : value);
     if (target == "@devices") visible(value);
     if (target == "@v0") out_.request.wants_v0 = true;
+    if (target == "@longer") out_.request.allows_longer = true;
+    if (target == "@rope-scaling") out_.settings.set("--hf-overrides", R"({"rope_scaling":)" + value + "}");
     if (target.starts_with("@host-cache")) out_.settings.set(target, value);
   }
 
@@ -215,6 +218,14 @@ class CommandReader {
     fail(one_line(name, 60) + ": " + std::string(engine_.name) + " " + std::string(engine_.versions.back().version) +
              " and the older releases that kvplan knows have no such option",
          near.empty() ? "leave it out" : near);
+  }
+
+  // argparse refuses a word that belongs to no option: "--enforce-eager true".
+  void extra(string_view word) {
+    if (word.starts_with('.') || word.starts_with('<') || word.starts_with('[') || !out_.request.refusal.empty())
+      return;
+    out_.request.refusal = "unrecognized arguments: " + one_line(word, 40);
+    out_.request.cure = "leave it out: it belongs to no option";
   }
 
  private:
@@ -291,7 +302,14 @@ class CommandReader {
 
   void visible(const std::string& list) {
     const std::vector<string_view> devices = split(list, ',');
-    if (engine_.command.uses_visible_gpus && !devices.empty()) out_.command.gpus = devices.size();
+    if (!engine_.command.uses_visible_gpus || devices.empty()) return;
+    out_.command.gpus = devices.size();
+    for (const string_view device : devices) {  // "1", "CUDA1"
+      std::size_t index = 0;
+      const string_view digits = device.substr(device.find_last_not_of("0123456789") + 1);
+      std::from_chars(digits.data(), digits.data() + digits.size(), index);
+      out_.devices.push_back(index);
+    }
   }
 
   const Engine& engine_;
@@ -347,6 +365,7 @@ ReadCommand read_command(LaunchCommand command, string_view model) {
   use_options(engine, out);
   CommandReader reader(engine, out, !model.empty());
   const std::vector<ShellWord>& words = out.command.words;
+  out.request.allows_longer = false;
   reader.environment();
   bool has_model = false;
   for (std::size_t at = out.command.arguments; at < words.size();) {
@@ -361,6 +380,8 @@ ReadCommand read_command(LaunchCommand command, string_view model) {
       if (!words[at].unset.empty() && model.empty())
         fail("the model is $" + one_line(words[at].unset.front(), 40) + ", which the text does not assign",
              "name it with --model-source MODEL");
+    } else if (engine.command.takes_model && engine.command.takes_beginnings && words[at].unset.empty()) {
+      reader.extra(words[at].text);
     }
     ++at;
   }

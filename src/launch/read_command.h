@@ -27,7 +27,8 @@ struct PlacedOption {
 
 struct ReadCommand {
   LaunchCommand command;
-  std::string engine;  // "vllm", "vllm@0.8.4"
+  std::vector<std::size_t> devices;  // of the machine's GPUs, those that the command makes visible
+  std::string engine;                // "vllm", "vllm@0.8.4"
   EngineOptions options;
   CommandSettings settings;
   std::vector<PlacedOption> placed;

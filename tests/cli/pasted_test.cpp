@@ -85,6 +85,86 @@ TEST_CASE("An option that is not modelled leaves no verdict; a release's own par
   CHECK(has(lacks.at("verdict").at("reason").get<std::string>(), "--engram-config"));
 }
 
+TEST_CASE("A context beyond the model's maximum needs a variable, or scaled positions") {
+  const auto starts = [](const Words& command) {
+    Words words{"--gpu", "h100", "--json", "--model-source", kModel, "--"};
+    words.insert(words.end(), command.begin(), command.end());
+    return asked(words).at("verdict").at("starts").get<bool>();
+  };
+  const Words vllm{"vllm", "serve", "m", "--max-model-len", "65536"};
+  const Words sglang{"sglang", "serve", "--model-path", "m", "--context-length", "65536"};
+  const auto with = [](const std::string& variable, Words words) {
+    words.insert(words.begin(), variable);
+    return words;
+  };
+  CHECK_FALSE(starts(vllm));
+  CHECK(starts(with("VLLM_ALLOW_LONG_MAX_MODEL_LEN=1", vllm)));
+  CHECK_FALSE(starts(sglang));
+  CHECK(starts(with("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1", sglang)));
+  // The command that Qwen3's authors publish, for vLLM before 0.12.
+  Words scaled = vllm;
+  scaled.insert(scaled.end(),
+                {"--rope-scaling", R"({"rope_type":"yarn","factor":4.0,"original_max_position_embeddings":32768})"});
+  CHECK(starts(scaled));
+}
+
+TEST_CASE("vLLM refuses a word that belongs to no option") {
+  // vllm#22303: --enforce_eager true
+  const Json verdict =
+      asked({"--gpu", "h100", "--json", "--", "vllm", "serve", kModel, "--enforce_eager", "true"}).at("verdict");
+  CHECK(verdict.at("starts") == false);
+  CHECK(has(verdict.at("refusal").get<std::string>(), "unrecognized arguments: true"));
+  CHECK(
+      asked({"--gpu", "h100", "--json", "--", "vllm", "serve", kModel, "-tp", "1", "..."}).at("verdict").at("starts") ==
+      true);
+}
+
+TEST_CASE("vLLM: the new model runner ignores --cpu-offload-gb before 0.28") {
+  // vllm#51396: DeepSeek-V2-Lite-Chat and Qwen2.5 with 0.25.1 and 0.27.1; Qwen/QwQ-32B-AWQ starts with 0.29.0.
+  const auto verdict = [](const char* image) {
+    return asked({"--gpu", "l4", "--json", "--", "docker", "run", image, "--model",
+                  "testdata/configs/llama-3.1-8b.json", "--cpu-offload-gb", "8", "--max-model-len", "4096"})
+        .at("verdict");
+  };
+  const Json ignored = verdict("vllm/vllm-openai:v0.27.1");
+  CHECK(ignored.at("status") == "unknown");
+  CHECK(has(ignored.at("reason").get<std::string>(), "ignores --cpu-offload-gb"));
+  CHECK(verdict("vllm/vllm-openai:v0.29.0").at("status") == "partly_on_cpu");
+}
+
+TEST_CASE("Of different GPUs a command may use some") {
+  const auto cards = [](const Words& command) {
+    Words words{"--gpu", "rtx-4090+2x3060", "--json", "--model-source", kModel, "--"};
+    words.insert(words.end(), command.begin(), command.end());
+    const Json request = asked(words).at("request");
+    return request.at("gpu").get<std::string>() + " " + request.at("gpu_count").dump();
+  };
+  CHECK(cards({"llama-server", "-m", "m.gguf"}) == "rtx-3060 3");
+  CHECK(cards({"llama-server", "-m", "m.gguf", "-dev", "CUDA0"}) == "rtx-4090 1");
+  CHECK(cards({"CUDA_VISIBLE_DEVICES=2", "llama-server", "-m", "m.gguf"}) == "rtx-3060 1");
+  CHECK(cards({"CUDA_VISIBLE_DEVICES=0,1", "llama-server", "-m", "m.gguf"}) == "rtx-3060 2");
+}
+
+TEST_CASE("vLLM: n-gram tables are in host memory, unless --engram-config places them on the GPUs") {
+  // 384,006,168 and 384,016,682 rows of 256 values of a byte, and a scale byte for 32 of them.
+  constexpr double kTables = (384006168.0 + 384016682.0) * (256 + 8);
+  const TemporaryFolder folder;
+  std::istringstream configs(test_file("testdata/conformance/configs.jsonl"));
+  std::string config;
+  for (std::string line; config.empty() && std::getline(configs, line);)
+    if (has(line, R"("name":"deepseek-v4.1-flash")"))
+      config = folder.write("config.json", Json::parse(line).at("config").dump());
+  const auto weights = [&](const Words& more) {
+    Words words{"--gpu", "8xh200", "--json", "--", "vllm", "serve", config, "-tp", "8"};
+    words.insert(words.end(), more.begin(), more.end());
+    return asked(words).at("memory").at(0).at("weights_bytes").get<double>();
+  };
+  const double usual = weights({});
+  CHECK(weights({"--engram-config", R"({"cpu_offload": true, "use_thp": true})"}) == usual);
+  CHECK(weights({"--engram-config", R"({"cpu_offload": false})"}) - usual ==
+        doctest::Approx(kTables / 8).epsilon(0.001));
+}
+
 TEST_CASE("If the engine refuses a command, the report says so as the reason") {
   const Json plan =
       asked({"--json", "--", "vllm", "serve", "testdata/configs/deepseek-v3.json", "-tp", "8", "--block-size", "7"});

@@ -88,6 +88,10 @@ TEST_CASE("Options are read as the engine's parser reads them") {
   CHECK(asks("sglang serve --model m --enable-hierarchical-cache --hicache-ratio 3 --enable-eplb") ==
         "--enable-hierarchical-cache; --hicache-ratio 3; --enable-eplb");
   CHECK(asks("LLAMA_ARG_CTX_SIZE=8192 llama-server -m m") == "--ctx-size 8192");
+  CHECK(asks("LLAMA_ARG_CPU_MOE=1 LLAMA_ARG_CACHE_RAM=0 llama-server -m m") == "--cpu-moe; --cache-ram 0");
+  CHECK(asks("LLAMA_ARG_CPU_MOE=0 LLAMA_ARG_KV_OFFLOAD=0 llama-server -m m") == "--no-kv-offload");
+  // ollama#11772: ollama 0.30 runs llama-server, which reads its own environment.
+  CHECK(asks("LLAMA_ARG_CPU_MOE=1 ollama run m") == "--cpu-moe");
   CHECK(asks("OLLAMA_NUM_PARALLEL=4 OLLAMA_FLASH_ATTENTION=1 ollama run m") == "--num-seqs 4; --flash-attn on");
   CHECK(asks("mlx_lm.server --model m --kv-bits 8 --prefill-step-size 512") ==
         "--kv-cache-dtype int8; --max-num-batched-tokens 512");

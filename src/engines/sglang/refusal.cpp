@@ -148,9 +148,21 @@ static Found drafts(const EngineInput& input) {
   return std::nullopt;
 }
 
-std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load&) {
+// ModelConfig._derive_context_length. Without a command, kvplan's own launch line allows the length.
+static Found length(const EngineInput& input, const Load& load) {
+  const Tokens longest = input.model.longest;
+  const bool is_allowed = input.request.command.allows_longer.value_or(true);
+  if (longest == Tokens(0) || load.max_model_len <= longest || is_allowed) return std::nullopt;
+  return Refusal{"max_model_len",
+                 {"User-specified context_length ({asked}) is greater than the derived context_length ({derived}).",
+                  {{"asked", load.max_model_len}, {"derived", longest}}},
+                 "ask for less, or set SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1"};
+}
+
+std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load& load) {
   const std::uint32_t capability = input.request.card.capability();
   if (Found found = registry_refusal(sglang_registry_lines(), input, "SGLang")) return found;
+  if (Found found = length(input, load)) return found;
   if (Found found = library_class(input)) return found;
   if (Found found = kernel_refusal(sglang_kernel_rows(), input, {})) return found;
   if (Found found = fp8_blocks(input)) return found;

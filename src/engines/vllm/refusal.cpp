@@ -37,7 +37,8 @@ static Found architecture(const EngineInput& input) {
 // ModelConfig.get_and_verify_max_len.
 static Found length(const EngineInput& input, const Load& load) {
   const Tokens longest = input.model.longest;
-  if (longest == Tokens(0) || load.max_model_len <= longest) return std::nullopt;
+  const bool is_allowed = input.request.command.allows_longer.value_or(false);
+  if (longest == Tokens(0) || load.max_model_len <= longest || is_allowed) return std::nullopt;
   return Refusal{"max_model_len",
                  {"User-specified max_model_len ({asked}) is greater than the derived max_model_len ({derived})",
                   {{"asked", load.max_model_len}, {"derived", longest}}},
