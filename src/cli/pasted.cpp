@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cli/option_setters.h"
 #include "cli/shell.h"
 #include "engines/engine.h"
 #include "formats/file.h"
@@ -94,8 +93,12 @@ void add_settings(const ReadCommand& read, ParsedArguments& given) {
   const bool lays_out = is_command && !read.command.engine->command.uses_visible_gpus;
   if (lays_out && !has(kTensor) && !has("--pipeline-parallel-size"))
     added.push_back({find_option(kTensor), std::string(kTensor), "1"});
-  if (is_command && !lays_out && read.command.gpus && !has_option(given.options, "--gpu-count") &&
-      has_option(given.options, "--gpu"))
+  const auto cards = std::find_if(given.options.begin(), given.options.end(),
+                                  [](const GivenOption& each) { return each.option == find_option("--gpu"); });
+  const bool has_cards = cards != given.options.end();
+  if (has_cards && cards->value.find('+') != std::string::npos)
+    cards->value = visible_gpus(cards->value, read.devices);
+  else if (is_command && !lays_out && read.command.gpus && has_cards && !has_option(given.options, "--gpu-count"))
     added.push_back({find_option("--gpu-count"), "--gpu-count", std::to_string(*read.command.gpus)});
   given.options.insert(given.options.end(), added.begin(), added.end());
 }

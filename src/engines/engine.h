@@ -310,6 +310,8 @@ struct EngineDealing {
 struct EngineLoading {
   // Weight types that the engine makes from a 16-bit checkpoint while loading. Any other type needs its own checkpoint.
   std::string_view made_at_load = "";
+  // The type that the engine makes if --weights names bnb-nf4; "": that one.
+  std::string_view bnb_nf4 = "";
   // The type to which a GGUF's tensors are unpacked, unless --dtype names another. "": they stay packed.
   std::string_view unpacks_gguf = "";
   // The allocator's memory counts as weights if it is more than the tensors: it includes rotary tables and unused
@@ -435,6 +437,8 @@ struct Engine {
   // The engine's automatic placement of layers; nothing if everything goes onto the GPUs. Null: it has no such
   // placement.
   std::optional<AutoPlacement> (*places)(const Request& request) = nullptr;
+  // The part of a GPU that --device-map auto fills with weights; null: the engine has no such option.
+  double (*fills_gpu)(const Request& request) = nullptr;
   // What the request keeps in main memory although a GPU could store it; empty if nothing. Null: only offloaded weights
   // can be there.
   Template (*on_cpu)(const EngineInput& input) = nullptr;

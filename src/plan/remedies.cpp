@@ -158,7 +158,8 @@ class RemedySearch {
       add_if_fits(with_context(request_, longest), {context_option(request_, longest)});
   }
 
-  // llama.cpp can leave layers on the host: as few as possible, and experts first.
+  // llama.cpp can leave layers on the host: as few as possible, and experts first. The command's
+  // own -ngl and --n-cpu-moe are changed.
   void offload() {
     if (engine_.fills_gpu != nullptr && !own_.limits.no_offload && !request_.transformers.device_map) {
       Request changed = own_;
@@ -167,6 +168,8 @@ class RemedySearch {
     }
     if (!engine_.loading.embedding_on_host || asked_.verdict.status == Verdict::kPartlyOnCpu || own_.limits.no_offload)
       return;
+    const std::uint64_t layers = cache_.model().layers.size();
+    const std::uint64_t units = layers + cache_.model().num_nextn_layers + 1;  // the output counts as one
     const std::optional<std::uint64_t>& given = request_.llama_cpp.gpu_layers;
     const auto split = engine_.loading.places_parts && given.value_or(units) >= units ? unevenly_split(cache_, request_)
                                                                                       : std::nullopt;
@@ -178,8 +181,6 @@ class RemedySearch {
       if (most == 0 || !fits(cache_, with(most))) return std::nullopt;
       return last_good(0, most, [&](std::uint64_t n) { return !fits(cache_, with(n)); }) + 1;
     };
-    const std::uint64_t layers = cache_.model().layers.size();
-    const std::uint64_t units = layers + cache_.model().num_nextn_layers + 1;  // the output counts as one
     const auto with_experts = [&](std::uint64_t on_host) {
       Request changed = request_;
       changed.llama_cpp.cpu_moe_layers = on_host;

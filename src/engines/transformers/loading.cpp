@@ -63,7 +63,20 @@ void unpack(EngineTensors& model) {
   }
 }
 
-// Quantizers pack nn.Linear modules. If the experts of a layer are one tensor, only FP8's quantizer packs them.
+// The types that a quantizer makes of nn.Linear modules while loading, wherever they are: image encoders too.
+constexpr std::string_view kOfLinears = "bnb int8 int4 nvfp4 quanto hqq";
+
+void pack_linears(EngineTensors& model) {
+  if (!is_type(kOfLinears, *model.request->weights) && !model.request->weights->starts_with("fp8")) return;
+  const bool keeps =
+      transformers_class(model.arch, model.architecture).keeps_down_proj && !model.request->weights->starts_with("int");
+  for (TensorGroup& group : model.tensors) {
+    if (is_tower(group.component)) group.kept = Kept::kPacked;
+    if (keeps && selects("down_proj", group)) group.kept = Kept::kPlain;
+  }
+}
+
+// If the experts of a layer are one tensor, only FP8's quantizer packs them.
 void leave_experts(EngineTensors& model) {
   const std::string_view type = model.request->weights ? std::string_view(*model.request->weights)
                                 : model.quantization.dialect == "bitsandbytes" ? "bnb"

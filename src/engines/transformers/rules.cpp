@@ -51,6 +51,7 @@ static std::span<const ClassRow<TransformersClass>> classes() {
     {&C::fused_experts, {kLlama4, kGptOss},
      "Qwen3VLMoeForConditionalGeneration DbrxForCausalLM JetMoeForCausalLM AriaForConditionalGeneration "
      "GraniteMoeForCausalLM GraniteMoeSharedForCausalLM GraniteMoeHybridForCausalLM"},
+    {&C::keeps_down_proj, {kT5}},
     // As transformers 5.17.0 and 5.24.0 report it.
     {&C::lacks_sdpa, {kGptOss, kGptNeo, kOpenaiGpt, kMimoV2, kCpmant, kGraniteSwa},
      "BloomForCausalLM CodeGenForCausalLM GPTJForCausalLM GPTNeoXJapaneseForCausalLM MptForCausalLM XGLMForCausalLM"},

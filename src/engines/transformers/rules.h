@@ -37,6 +37,7 @@ struct TransformersClass {
   bool widens_windows = false;        // by TransformersRules::widens_mimo_windows
   bool caches_images = false;         // cross attention to images, which not every prompt has
   bool fused_experts = false;         // one tensor for all experts of a layer, even before 5.0
+  bool keeps_down_proj = false;       // _keep_in_fp32_modules has "wo", which no quantizer but torchao's packs then
   bool lacks_sdpa = false;            // attention is eager unless flash_attention_2 is requested (_supports_sdpa)
   bool caps_scores = false;           // by TransformersRules::caps_eagerly
   bool runs_all_experts = false;      // every token passes through every expert
