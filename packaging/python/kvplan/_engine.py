@@ -14,6 +14,7 @@ ADAPTERS = pathlib.Path(__file__).parent / "adapters"
 ENGINES = {"vllm": ("vllm", "vllm", "vLLM"), "sglang": ("sglang", "sglang", "SGLang"),
            "transformers": ("transformers", "transformers", "transformers"), "mlx": ("mlx_lm", "mlx-lm", "mlx-lm"),
            "llama.cpp": ("llama_cpp,llama_cpp_py_sync", "llama-cpp-python,llama-cpp-py-sync", "llama.cpp")}
+ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 LONGEST = 600.0  # seconds of a probe or an answer
 FIND = """
 import importlib.metadata, importlib.util, json, site, sys
@@ -53,14 +54,24 @@ def _process(words: List[str], given: str, environment: Dict[str, str], folder: 
     with tempfile.TemporaryFile("w+") as stdin, tempfile.TemporaryFile("w+") as stdout, tempfile.TemporaryFile("w+", errors="replace") as stderr:
         stdin.write(given)
         stdin.seek(0)
-        child = subprocess.Popen(words, stdin=stdin, stdout=stdout, stderr=stderr, cwd=folder, env=environment,
-                                 start_new_session=sys.platform != "win32")
+        child = None
+        caught: List[int] = []
+        held = [(number, signal.signal(number, lambda number, _: caught.append(number))) for number in ENDING if signal.getsignal(number) is not None]
         try:
+            try:  # a signal waits until the new process is known, or it would outlive this one
+                child = subprocess.Popen(words, stdin=stdin, stdout=stdout, stderr=stderr, cwd=folder, env=environment,
+                                         start_new_session=sys.platform != "win32")
+            finally:
+                for number, before in held:
+                    signal.signal(number, before)
+            if caught:
+                raise KeyboardInterrupt
             code = child.wait(LONGEST)
         except subprocess.TimeoutExpired:
             raise NothingToAsk(f"no answer within {LONGEST:.0f} seconds; try again on a machine with less to do") from None
         finally:
-            _end(child)
+            if child is not None:
+                _end(child)
         stdout.seek(0)
         stderr.seek(0)
         return subprocess.CompletedProcess(words, code, stdout.read(), stderr.read()[-4000:])

@@ -17,7 +17,7 @@ import signal
 import sys
 from typing import Any, Dict, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
-from kvplan._engine import ENGINES, Installed, NothingToAsk, ask, called, find
+from kvplan._engine import ENDING, ENGINES, Installed, NothingToAsk, ask, called, find
 from kvplan._figures import COMPARE, Figure
 from kvplan._program import Answer, KvplanError, answer, run
 from kvplan._records import report, said
@@ -28,7 +28,6 @@ DESCRIBED = "h100-80gb"  # where the plan names no card
 CARDS = {"h100-80gb": "NVIDIA H100 80GB HBM3", "a100-80gb": "NVIDIA A100-SXM4-80GB", "a100-40gb": "NVIDIA A100-SXM4-40GB",
          "rtx-4090": "NVIDIA GeForce RTX 4090", "h200": "NVIDIA H200", "b200": "NVIDIA B200", "l40s": "NVIDIA L40S"}
 ROPE_FACTORS = {"yarn": {"beta_fast": 32.0, "beta_slow": 1.0}, "llama3": {"low_freq_factor": 1.0, "high_freq_factor": 4.0}}
-ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 OWN = ("--python", "--save-calibration", "--report")
 
 
@@ -119,8 +118,8 @@ def files_of(plan: Answer, text: Optional[str]) -> Dict[str, str]:
     if text is not None:
         return {"config.json": text}
     if any(note["code"] == "catalogue" for note in plan["notes"]):
-        config, quantized, *_ = run(["verify", "--said=files", source]).split("\n") + [""]
-        files = {"config.json": json.dumps(with_rope_factors(json.loads(config)))}
+        kept, quantized, *_ = run(["verify", "--said=files", source]).split("\n") + [""]
+        files = {"config.json": json.dumps(with_rope_factors(json.loads(kept)))}
         return {**files, "hf_quant_config.json": quantized} if quantized else files
     path = pathlib.Path(source)
     if plan["request"]["engine"] == "llama.cpp":
@@ -272,8 +271,8 @@ def meaning(name: str, plan: Answer, row: Dict[str, Any], differing: Sequence[Fi
         out.append(f"{name}'s weights take {abs(more) / (1 << 30):.2f} GiB {'more' if more > 0 else 'less'}, and its KV cache gets that much {'less' if more > 0 else 'more'}.")
     for cache, unit in (("KV cache, bytes", 1), ("KV cache, MiB", 1 << 20)):
         if cache in found:
-            more = (float(found[cache].engine or 0) - float(found[cache].planned or 0)) * unit
-            out.append(f"{name}'s KV cache takes {abs(more) / (1 << 30):.2f} GiB {'more' if more > 0 else 'less'} than the plan has.")
+            gib = (float(found[cache].engine or 0) - float(found[cache].planned or 0)) * unit / (1 << 30)
+            out.append(f"{name}'s KV cache takes {abs(gib):.2f} GiB {'more' if gib > 0 else 'less'} than the plan has.")
     if "concurrency" in found and isinstance(found["concurrency"].engine, (int, float)):
         at_once, wanted = int(found["concurrency"].engine), plan["request"]["num_seqs"]
         fits = at_once >= wanted
