@@ -80,9 +80,11 @@ constexpr Rule<SglangRules> kRules[] = {
     {.sets = &SglangRules::bare_latents_on_blackwell, .since = {0, 5, 10},
      .what = "FP8 latents of sparse attention have no scales on Blackwell, where TRT-LLM's kernels read them",
      .evidence = "calculate_mla_kv_cache_dim; FlashMLA in 0.5.9", .basis = RuleBasis::kExecuted},
-    {.sets = &SglangRules::places_in_pools, .until = {0, 5, 12},
+    {.sets = &SglangRules::places_in_pools, .until = {0, 5, 17},
      .what = "the pools include the table of each token's place in the window pool",
-     .evidence = "full_to_swa_index_mapping", .basis = RuleBasis::kExecuted},
+     .evidence = "full_to_swa_index_mapping, executed in 0.5.8 and 0.5.13; since 0.5.17 the executed pools are without "
+                 "their allocator, which has it",
+     .basis = RuleBasis::kExecuted},
     {.sets = &SglangRules::splits_tokens_first, .until = {0, 5, 11},
      .what = "two pools divide whole tokens of all layers, rounded down twice",
      .evidence = "set_num_token_hybrid of 0.5.8; HybridSWAPoolConfigurator is not in 0.5.10",
