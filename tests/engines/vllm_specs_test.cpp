@@ -396,8 +396,8 @@ TEST_CASE("vllm specs: the block sizes that kernels support") {
   // FlashMLA without a GPU; FLASH_ATTN_MLA, FlashMLA for FP8, FLASHINFER_MLA, Triton; FlashMLA before. As
   // executed (DeepSeek-V3).
   CHECK(block("deepseek_v3", latent) == 64);
-  CHECK(on("vllm@0.26", "h100-80gb", Dtype::kBfloat16, "deepseek_v3", latent) == 16);
-  CHECK(on("vllm@0.22", "h100-80gb", Dtype::kBfloat16, "deepseek_v3", latent) == 64);
+  CHECK(on("vllm@0.18", "h100-80gb", Dtype::kBfloat16, "deepseek_v3", latent) == 16);
+  CHECK(on("vllm@0.17", "h100-80gb", Dtype::kBfloat16, "deepseek_v3", latent) == 64);
   CHECK(on("vllm", "h100-80gb", Dtype::kFp8E4m3, "deepseek_v3", latent) == 64);
   CHECK(on("vllm", "b200-180gb", Dtype::kBfloat16, "deepseek_v3", latent) == 32);
   CHECK(on("vllm", "b300-288gb", Dtype::kFp8E4m3, "deepseek_v3", latent) == 32);
