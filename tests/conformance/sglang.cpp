@@ -104,8 +104,8 @@ std::optional<Words> words_of(const Json& row) {
     if (!kOptions.contains(key)) return std::nullopt;
     out.push_back(kOptions.at(key));
     if (std::find(kFlags.begin(), kFlags.end(), key) != kFlags.end()) continue;
-    // The type's current name, because newer releases refuse the old one.
-    const bool older = value == "fp4_e2m1" && row.at("release") == "0.5.8";
+    // The type's current name, because 0.5.16 and newer refuse the old one.
+    const bool older = value == "fp4_e2m1" && std::stoi(row.at("release").get<std::string>().substr(4)) < 16;
     out.push_back(older ? "nvfp4" : value.is_string() ? value.get<std::string>() : text(value));
   }
   return out;
