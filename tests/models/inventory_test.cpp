@@ -225,9 +225,11 @@ TEST_CASE("vision towers that a config determines") {
       "model_type":"gemma4_vision","hidden_size":1152,"intermediate_size":4304,"num_hidden_layers":27,"head_dim":72,
       "patch_size":16,"position_embedding_size":10240}})") == 572792112);
   // The tensors of MiMo-V2.5's files.
-  CHECK(tower(R"({"model_type":"mimo_v2","hidden_size":4096,"vision_config":{"depth":28,"fullatt_block_indexes":
-      [0,9,18,27],"hidden_size":1280,"in_chans":3,"intermediate_size":4608,"num_heads":32,"num_key_value_heads":8,
-      "patch_size":16,"spatial_merge_size":2,"temporal_patch_size":2,"use_sink":true}})") == 728594432);
+  CHECK(tower(R"({"model_type":"mimo_v2","hidden_size":4096,"num_hidden_layers":2,"num_attention_heads":64,
+      "num_key_value_heads":4,"head_dim":192,"intermediate_size":16384,"vocab_size":152576,"sliding_window":128,
+      "hybrid_layer_pattern":[0,1],"vision_config":{"depth":28,"fullatt_block_indexes":[0,9,18,27],"hidden_size":1280,
+      "in_chans":3,"intermediate_size":4608,"num_heads":32,"num_key_value_heads":8,"patch_size":16,
+      "spatial_merge_size":2,"temporal_patch_size":2,"use_sink":true}})") == 728594432);
   // Gemma4UnifiedVisionEmbedder, which has no encoder. With the audio's 640 * 3840 and the decoder it makes up the
   // 23,919,549,408 bytes of gemma-4-12B-it except 0.1 MB of header.
   CHECK(tower(R"({"model_type":"gemma4_unified","text_config":{"model_type":"gemma4_unified_text","hidden_size":3840},
