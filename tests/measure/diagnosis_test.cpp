@@ -301,7 +301,7 @@ const Case kCases[] = {
      "srv  process_sing: no slot is available, defer task, id_task = 140\n",
      kServesWithTrouble,
      "traffic",
-     {"2 run in 2 slots", "1 wait", "1,369 tokens", "about 47"},
+     {"2 requests run in 2 slots", "1 wait", "1,369 tokens", "about 47"},
      {"--kv-unified -np 47"}},
     {"Error: model requires more system memory (44.0 GiB) than is available (7.6 GiB)\n",
      kDidNotStart,
@@ -322,7 +322,7 @@ const Case kCases[] = {
      "gen throughput (token/s): 1802.11, #queue-req: 30,\n",
      kServesWithTrouble,
      "traffic",
-     {"61 run", "30 wait", "6,562 tokens on average"},
+     {"61 requests run", "30 wait", "6,562 tokens on average"},
      {"--max-running-requests 62"}},
     // NVIDIA/TensorRT-LLM#542
     {"[TensorRT-LLM][ERROR] maxTokensInPagedKvCache must be large enough to process at least 1 sequence to completion "

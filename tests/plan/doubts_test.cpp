@@ -140,7 +140,7 @@ TEST_CASE("doubts: the program prints UNKNOWN and ends with 1") {
   };
   const Run table = run({});
   CHECK(table.exit == 1);
-  CHECK(has(table.out, "UNKNOWN  SGLang's pools for DeepSeek-V4.1"));
+  CHECK(has(table.out, "UNKNOWN  kvplan does not know SGLang's pools"));
   CHECK_FALSE(has(table.out, "would make it fit"));
   const Run json = run({"--json"});
   CHECK(json.exit == 1);
