@@ -37,7 +37,7 @@ BASH
     got=$(cd "$work" && bash tab bash "$@" 2>&1 | tr '\n' ' ')
     [ "$got" = "$wanted " ] || wrong "bash: kvplan $*<TAB> gives '$got', not '$wanted'"
   }
-  expect "--engine" --eng
+  expect "--engine" --engi
   expect "vllm" --engine vl
   expect "vllm" --engine = vl
   expect "llama.cpp logical" m.json --engine l
@@ -64,8 +64,8 @@ if command -v fish >/dev/null 2>&1; then
   fish --no-execute "$work/fish" || wrong "fish cannot read its completions"
   got=$(fish --private -c "source $work/fish; complete -C 'kvplan --engine vl'" 2>&1 | cut -f1)
   [ "$got" = vllm ] || wrong "fish: kvplan --engine vl<TAB> gives '$got'"
-  got=$(fish --private -c "source $work/fish; complete -C 'kvplan --eng'" 2>&1 | cut -f1)
-  [ "$got" = --engine ] || wrong "fish: kvplan --eng<TAB> gives '$got'"
+  got=$(fish --private -c "source $work/fish; complete -C 'kvplan --engi'" 2>&1 | cut -f1)
+  [ "$got" = --engine ] || wrong "fish: kvplan --engi<TAB> gives '$got'"
 fi
 if command -v man >/dev/null 2>&1 && command -v groff >/dev/null 2>&1; then
   groff -man -Tutf8 -ww "$work/man" >/dev/null 2>"$work/groff" || wrong "groff fails"

@@ -196,7 +196,7 @@ TEST_CASE("help: fits a screen, and each command has three examples") {
 }
 
 TEST_CASE("mistakes: the message suggests what the user probably meant") {
-  check_refused(run_program({kLlamaConfig, "--eng", "vllm"}), "did you mean --engine?");
+  check_refused(run_program({kLlamaConfig, "--engin", "vllm"}), "did you mean --engine?");
   check_refused(run_program({kLlamaConfig, "--max-model-length", "4096"}), "--max-model-len");
   check_refused(run_program({kLlamaConfig, "--tensor-paralel-size=2"}), "did you mean --tensor-parallel-size?");
   check_refused(run_program({kLlamaConfig, "--completely-else"}), "see kvplan --help");
