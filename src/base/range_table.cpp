@@ -16,7 +16,7 @@ constexpr std::array kTermRanges{
     TermRange{"vllm activation", -0.109, 0.304, 0},
     TermRange{"vllm activation until 0.15", -0.938, 0.251, 0},
     TermRange{"vllm activation until 0.8", -0.165, 0.078, 0},
-    TermRange{"vllm activation, first start", -1.0, 0.663, 0},
+    TermRange{"vllm activation, first start", -1.0, 0.088, 0},
     TermRange{"vllm activation, new runner", -0.165, 0.962, 512},
     TermRange{"vllm encoder", -2.239, 2.239, 128},
     TermRange{"vllm graphs", -0.786, 0.592, 128},
@@ -43,7 +43,7 @@ std::span<const TermRange> term_ranges() {
 }
 
 double terms_together() {
-  return 0.01;
+  return 0.03;
 }
 
 }  // namespace kvplan

@@ -71,7 +71,10 @@ constexpr KnownError kErrors[] = {
      .why = "kvplan has only an estimate of Inkling's encoders, which is far too small; plans say so.",
      .misses = {.figures = "quantized weights", .off = {{-0.45, -0.15}}}},
     {.engine = "transformers", .name = "JetMoE's attention experts", .effect = kUnknown, .types = "jetmoe",
-     .when = [](const EngineInput& input) { return input.request.weights && !has_word("bfloat16 float16 float32", *input.request.weights); },
+     .when = [](const EngineInput& input) {
+       const auto type = input.request.weights ? find_dtype(*input.request.weights) : Dtype::kBfloat16;
+       return !type || plain_bytes(*type) < 2;
+     },
      .tells = "transformers leaves the experts of JetMoE's attention in 16 bit; this plan packs them, so its weights are up to 14 % too small",
      .why = "JetMoE has experts in its attention too, one tensor a layer.",
      .misses = {.figures = "quantized weights", .off = {{-0.14, -0.09}}}},
