@@ -240,7 +240,8 @@ TEST_CASE("transformers: load_in_4bit keeps float32 scales") {
 // core_model_loading.py of 5.0 to 5.24: gate and up of all experts of a layer exist twice when they are joined.
 TEST_CASE("transformers: experts are joined before there is a cache") {
   const auto joined = [](const char* config, const char* engine, std::uint64_t tokens) {
-    for (const LedgerLine& line : make_plan(test_model(config), request_for(engine, tokens)).memory.front().lines)
+    const Plan plan = make_plan(test_model(config), request_for(engine, tokens));
+    for (const LedgerLine& line : plan.memory.front().lines)
       if (in_words(line.what).starts_with("joined experts")) return line.high;
     return Bytes(0);
   };
