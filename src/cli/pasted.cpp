@@ -8,6 +8,7 @@
 #include "kvplan/error.h"
 #include "kvplan/quantity.h"
 #include "kvplan/strings.h"
+#include "plan/plan.h"
 
 namespace kvplan {
 
@@ -70,7 +71,7 @@ ReadCommand take_options_of_engine(std::vector<std::string>& arguments) {
 static std::string visible_gpus(string_view cards, const std::vector<std::size_t>& devices) {
   std::vector<string_view> all, out;
   for (string_view part : split(cards, '+')) {
-    const std::uint64_t count = std::max<std::uint64_t>(1, take_count(part));
+    const std::uint64_t count = std::clamp<std::uint64_t>(take_count(part), 1, kMostGpusOfPlan);
     all.insert(all.end(), count, part);
   }
   for (const std::size_t device : devices)

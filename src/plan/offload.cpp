@@ -232,7 +232,7 @@ static Request spilled(PlanCache& cache, Request out, Bytes card) {
       if (is_table || line.id == LineId::kVision || line.id == LineId::kAudio || line.id == LineId::kProjector)
         tables += line.bytes;
     }
-  if (all <= budget * stages.size()) return out;
+  if (all <= budget * stages.size() || all == tables) return out;
   const Bytes layer = Bytes(ceil_div((all - tables).count(), cache.model(out).layers.size()));
   largest = std::max(largest, layer);
   std::uint64_t kept = 0;
