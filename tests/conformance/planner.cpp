@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <stdexcept>
 
 #include "cli/options.h"
@@ -83,8 +84,10 @@ std::vector<Json> read_lines(const std::string& path) {
     const Json row = Json::parse(with_quoted_words(line));
     if (!row.contains("same")) {
       out.push_back(row);
-    } else if (const std::size_t first = row["same"].at(0), count = row["same"].at(1); first + count <= theirs.size()) {
-      out.insert(out.end(), theirs.begin() + first, theirs.begin() + first + count);
+    } else {
+      const std::size_t first = row["same"].at(0), count = row["same"].at(1);
+      if (first + count > theirs.size()) throw std::runtime_error(path + ": its neighbour lacks " + line);
+      for (const Json& each : std::span(theirs).subspan(first, count)) out.push_back(each);
     }
     if (!row.contains("beside")) continue;
     const std::string beside = row["engine"].get<std::string>() + "-" + row["beside"].get<std::string>();

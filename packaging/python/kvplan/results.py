@@ -506,7 +506,7 @@ class ModelsModel(TypedDict):
     license: Optional[str]
     # of publication
     date: Optional[str]
-    # in the weights' files
+    # in its files, or else counted from its config
     parameters: Optional[int]
     # repository with GGUF files
     gguf: Optional[str]
