@@ -131,9 +131,7 @@ constexpr KnownError kErrors[] = {
      .why = "The checkpoint has MTP layers, but the config names none, so kvplan plans none."},
     {.engine = "vllm", .name = "--cpu-offload-gb in the new model runner", .effect = kUnknown, .since = {0, 25}, .until = {0, 28},
      .when = [](const EngineInput& input) {
-       VllmRules rules = vllm_rules(input.request);
-       rules.new_runner = true;  // 0.25 has it for the same models as 0.26
-       return input.request.cpu_offload && vllm_has_new_runner(input, rules);
+       return input.request.cpu_offload && vllm_has_new_runner(input, vllm_rules(input.request));
      },
      .tells = "vLLM before 0.28 ignores --cpu-offload-gb for this model and loads all weights on the GPU, because its new model runner has no offloader; this plan offloads them",
      .why = "v1/worker/gpu/model_runner.py calls set_offloader in 0.28.0 and not in 0.27.1 (vllm#51396)."},
