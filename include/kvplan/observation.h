@@ -122,6 +122,15 @@ enum class LogEventId : std::uint8_t {
   kCompiled,         // torch.compile ran and left less for this start's cache
   kMark              // a line that tells which engine wrote the log
 };
+inline constexpr std::string_view kLogEventWords =
+    "cache_too_small no_cache_memory free_memory_short out_of_memory graphs_failed buffer_failed "
+    "compute_failed cache_failed weights_failed buffer_limit weights_limit fit_failed does_not_fit_devices "
+    "component_failed memory_unbalanced host_out_of_memory exited leak no_bfloat16 "
+    "quantization_needs_card no_attention_backend block_does_not_divide heads_do_not_divide "
+    "length_beyond_model batch_below_length too_few_cards cache_type_needs_flash no_kernel shared_memory "
+    "unknown_architecture too_many_sequences refused died raised retried fit_reduced breakdown "
+    "device_free projected flash_forced_off spilled no_gpu graphs_done started request_too_long preempted "
+    "projector_failed traffic memory_hint room_left phase compiled mark";
 
 // What a remedy changes.
 enum class LogCure : std::uint8_t {

@@ -12,6 +12,7 @@
 namespace kvplan {
 
 // In the order in which engines go through them. An engine may lack some.
+inline constexpr std::string_view kStartStageWords = "process weights profile cache serving";
 enum class StartStage : std::uint8_t {
   kProcess,  // libraries, the driver's context
   kWeights,  // weights are read and placed

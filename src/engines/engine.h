@@ -461,7 +461,7 @@ struct Engine {
   EngineDealing parallel = {};
   EngineLoading loading = {};
   EngineExtras extras = {};
-  EngineLog log = {};
+  EngineLogSource log = {};
   EngineCommand command = {};
 };
 

@@ -1,10 +1,18 @@
-// What kvplan knows about an engine's log, and about the options that remedy a failure. Each engine has its own table
-// (ENGINE/log.cpp).
+// What kvplan knows about an engine's log, and about the options that remedy a failure. Each engine has its own table,
+// ENGINE/log.txt, and so have programs that kvplan does not plan (other_logs/):
+//   [options]          a member of RemedyOptions or EngineLog, and its value
+//   [figures], [slots] a template per line; after " @ " the phase that it begins, "since R", "until R"
+//   [events], [stages], [metrics]   a word of LogEventId, StartStage or EngineLog::metrics, and below it its templates
+//   [remedies], [topics]            a word of LogEventId, or the words of a LogTopic, and below it the remedies
+//   [texts]            remedies that several rows name as "$name"
+// Below a template, "    = TEXT" is its meaning and "    - TEXT" is one of its remedies.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "kvplan/observation.h"
 #include "kvplan/request.h"
@@ -13,6 +21,7 @@
 namespace kvplan {
 
 // How far a start has come. A line of an earlier phase means that another start began.
+inline constexpr std::string_view kStartPhaseWords = "none server engine weights cache serving";
 enum class StartPhase : std::uint8_t {
   kNone,
   kServer,   // the API server's first line; a new start always begins here
@@ -43,23 +52,10 @@ struct LogTemplate {
   //   @cure:OPTION, @cure:OPTION VALUE
   //   TEXT, TEXT | EFFECT       in the row's own words
   // A remedy with an empty hole is dropped. "": the remedies of its class.
-  std::string_view remedies = "";
+  std::string remedies = "";
   std::string_view since = "", until = "";  // releases that print it, if the line reveals the release
   StartPhase phase = StartPhase::kNone;
 };
-constexpr LogTemplate log_figure(std::string_view text, std::string_view since = "", std::string_view until = "") {
-  return {.text = text, .since = since, .until = until};
-}
-constexpr LogTemplate log_phase(StartPhase phase, std::string_view text, std::string_view since = "",
-                                std::string_view until = "") {
-  return {.text = text, .since = since, .until = until, .phase = phase};
-}
-
-// A series of the engine's Prometheus page, and the figure of kTraffic that it gives.
-constexpr LogTemplate log_metric(std::string_view series, std::string_view figure) {
-  return {.text = series, .meaning = figure};
-}
-
 // A stage of the start ends with a line that contains `text`.
 struct StageMark {
   std::string_view text;
@@ -84,31 +80,40 @@ struct RemedyOptions {
 // The remedies for a class of failures, written as in LogTemplate::remedies.
 struct RemedyRule {
   LogEventId cause;
-  std::string_view remedies;
+  std::string remedies;
 };
 
 // What to try for a failure without a row if its message or traceback contains one of these words (lower case,
 // separated by "|").
 struct LogTopic {
-  std::string_view words, remedies;
+  std::string_view words;
+  std::string remedies;
 };
 
 struct LogRequest;  // engines/log_request.h
 
-struct EngineLog {
-  std::span<const LogTemplate> figures = {}, events = {};
-  std::span<const StageMark> stages = {};
+// Where an engine's table is, and what it needs code for.
+struct EngineLogSource {
+  std::span<const std::string_view> (*lines)() = nullptr;
+  // Reads the request from the log; null: in the way that suits vLLM, SGLang and others.
+  void (*read_request)(const LogReading& log, LogRequest& out) = nullptr;
+  // A remark on a figure that this release prints wrongly for a model with several groups of caches.
+  std::string_view (*remark)(const Request& request) = nullptr;
+};
+
+struct EngineLog : EngineLogSource {
+  std::vector<LogTemplate> figures = {}, events = {};
+  std::vector<StageMark> stages = {};
   // What the server's slots do, if the engine prints no line about its load. The lines have these figures: the number
   // of {slots}; the {longest} sequence of a slot; a {task} that has to wait, that starts in a {slot}, and that ends
   // there with {tokens}.
-  std::span<const LogTemplate> slots = {};
-  // The values of log_metric rows: running, waiting, usage (a fraction), hit_rate (a fraction), queries, hits, tokens,
-  // preemptions.
-  std::span<const LogTemplate> metrics = {};
+  std::vector<LogTemplate> slots = {};
+  // The series of the engine's Prometheus page; `meaning` is the figure of kTraffic that one gives: running, waiting,
+  // usage (a fraction), hit_rate (a fraction), queries, hits, tokens, preemptions.
+  std::vector<LogTemplate> metrics = {};
   RemedyOptions options = {};
-  std::span<const RemedyRule> remedies =
-      {};  // remedies for a class of failures, instead of those in measure/remedies.cpp
-  std::span<const LogTopic> topics = {};
+  std::vector<RemedyRule> remedies = {};  // for a class of failures, instead of those of system_log()
+  std::vector<LogTopic> topics = {};
 
   bool is_library = false;       // other programs run this engine and print its lines
   bool by_device = false;        // the log has buffers per device instead of figures per rank
@@ -120,25 +125,19 @@ struct EngineLog {
   std::string_view old_build = "";
   // The only release whose patch levels differ. "": none does, and a version stays as the log prints it.
   std::string_view patched_release = "";
-  // Reads the request from the log; null: in the way that suits vLLM, SGLang and others.
-  void (*read_request)(const LogReading& log, LogRequest& out) = nullptr;
-  // A remark on a figure that this release prints wrongly for a model with several groups of caches.
-  std::string_view (*remark)(const Request& request) = nullptr;
 };
 
-EngineLog vllm_log();
-EngineLog sglang_log();
-EngineLog llama_cpp_log();
-EngineLog ollama_log();
-EngineLog tensorrt_llm_log();
-EngineLog mistralrs_log();
-EngineLog mlx_log();
-EngineLog transformers_log();
-// Programs that kvplan does not plan (engines/other_logs/).
-EngineLog koboldcpp_log();
-EngineLog lm_studio_log();
-EngineLog lmdeploy_log();
-EngineLog tgi_log();
+// Reads a table; throws std::logic_error at a line that it does not understand.
+EngineLog engine_log(const EngineLogSource& source);
+
+std::span<const std::string_view> vllm_log_lines();
+std::span<const std::string_view> sglang_log_lines();
+std::span<const std::string_view> llama_cpp_log_lines();
+std::span<const std::string_view> ollama_log_lines();
+std::span<const std::string_view> tensorrt_llm_log_lines();
+std::span<const std::string_view> mistralrs_log_lines();
+std::span<const std::string_view> mlx_log_lines();
+std::span<const std::string_view> transformers_log_lines();
 
 struct Engine;
 
@@ -154,10 +153,11 @@ struct LogProgram {
 std::span<const LogProgram> log_programs();
 // The program of that name; null if there is none.
 const LogProgram* log_program(std::string_view name);
+// The table of an engine; an empty one if it has none.
+const EngineLog& log_of(const Engine& engine);
 
 // Lines that any engine's log may have: of PyTorch, Python, drivers, NCCL and the system. And topics of failures that
 // all engines share.
-extern const std::span<const LogTemplate> kSystemLogEvents;
-extern const std::span<const LogTopic> kSystemLogTopics;
+const EngineLog& system_log();
 
 }  // namespace kvplan

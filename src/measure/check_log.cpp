@@ -148,7 +148,7 @@ static void by_neighbour(const ModelSpec& model, const LogRequest& stated, const
 // not name.
 static void explain(const ModelSpec& model, const LogRequest& stated, const LogReading& reading, LogCheck& out) {
   const Engine& engine = engine_of(stated.request);
-  if (out.outside == 0 || !engine.log.by_device) return;
+  if (out.outside == 0 || !log_of(engine).by_device) return;
   const auto agrees_with = [&](const LogRequest& other, const std::string& what) {
     try {
       const LogCheck check = check_against(model, other, reading);
@@ -184,7 +184,7 @@ LogCheck check_log(const ModelSpec& model, const Request& base, const LogReading
     stated.request.weights = weight_type_of(reading.options);
   // The file is from before GGUFs had keys for latents, so its cache also has values.
   ModelSpec loaded = model;
-  if (engine_of(stated.request).log.by_device && reading.first("v_cache").value_or(0) > 0)
+  if (log_of(engine_of(stated.request)).by_device && reading.first("v_cache").value_or(0) > 0)
     loaded.expanded_latents = true;
   LogCheck out;
   try {

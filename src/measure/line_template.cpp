@@ -303,7 +303,7 @@ const TemplateIndex& log_index() {
       out.add(program.log->slots, &program, kSlot);
       out.add(program.log->metrics, &program, kMetric);
     }
-    out.add(kSystemLogEvents, nullptr, kEvent);
+    out.add(system_log().events, nullptr, kEvent);
     return out;
   }();
   return index;

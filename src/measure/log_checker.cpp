@@ -53,7 +53,7 @@ class Checker {
       count(line);
     }
     tokens();
-    if (engine_of(stated_.request).log.by_device) compare_buffers(out_.plan, out_.lines);
+    if (log_of(engine_of(stated_.request)).by_device) compare_buffers(out_.plan, out_.lines);
     judge();
   }
 
@@ -265,7 +265,7 @@ class Checker {
 
   // The bytes of a pool follow from its number of tokens.
   void tokens() {
-    if (engine_of(stated_.request).log.by_device) return;
+    if (log_of(engine_of(stated_.request)).by_device) return;
     std::map<std::uint64_t, PoolBytes> pools;  // by the pool's tokens
     std::map<std::uint64_t, std::uint64_t> on_line;
     for (const LogLine& line : out_.lines)

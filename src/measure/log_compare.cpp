@@ -272,7 +272,7 @@ PoolBytes pool_bytes(const Plan& plan) {
 std::optional<LogTotal> log_total(const LogReading& reading, const Plan& plan) {
   LogTotal out;
   RangeSum all;
-  const bool all_gpus = engine_of(plan.request).log.by_device;
+  const bool all_gpus = log_of(engine_of(plan.request)).by_device;
   for (const LogFigure& figure : kFigures) {
     const auto seen = observed(reading, figure.seen);
     if (!seen) continue;

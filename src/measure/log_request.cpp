@@ -32,7 +32,7 @@ class Reader {
  private:
   Request& request() { return out_.request; }
   const Engine& engine() const { return engine_of(out_.request); }
-  const EngineLog& log() const { return engine().log; }
+  const EngineLog& log() const { return log_of(engine()); }
 
   void read_engine() {
     if (engine_of(base_).is_logical) {

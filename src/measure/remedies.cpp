@@ -1,5 +1,5 @@
 // Remedies for a failure: what the log's own line suggests, then options of the engine, smallest change first, with
-// values computed from the log's figures. An engine's own rows (EngineLog::remedies) replace the usual ones.
+// values computed from the log's figures. An engine's own rows (EngineLog::remedies) replace those of system_log().
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -19,30 +19,6 @@ using enum LogEventId;
 using enum LogCure;
 
 constexpr std::size_t kMostRemedies = 4;
-
-constexpr RemedyRule kUsual[] = {
-    {kCacheTooSmall, "@shorter_length; @larger_share; @smaller_cache_type; @more_ranks; @smaller_batch"},
-    {kNoCacheMemory, "@larger_share; @fewer_sequences; @smaller_batch; @more_ranks; @smaller_weights"},
-    {kFreeMemoryShort, "@free_the_card; @smaller_share"},
-    {kFitFailed, "@shorter_length; @smaller_weights"},
-    {kBufferLimit, "@flash_attention; @smaller_batch; @shorter_length"},
-    {kDoesNotFitDevices, "@smaller_weights; @shorter_length"},
-    {kMemoryUnbalanced, "@free_the_card"},
-    {kHostOutOfMemory, "@more_host_memory; @shorter_length; @smaller_weights"},
-    {kLeak, "@newer_release"},
-    {kGraphsFailed, "@smaller_share; @no_graphs; @fewer_sequences"},
-    {kQuantizationNeedsCard, "@other_weights; @newer_release; @other_card"},
-    {kNoAttentionBackend, "@plain_cache_type auto; @other_card; @newer_release"},
-    {kTooManySequences, "@fewer_sequences {blocks}; @larger_share"},
-    {kLengthBeyondModel, "@shorter_length {longest}"},
-    {kTooFewCards, "@ranks_that_divide {cards}; @other_card"},
-    {kNoKernel, "@other_build; @other_card"},
-    {kSharedMemory, "@other_kernels; @newer_release"},
-    {kUnknownArchitecture, "@newer_release"},
-    {kSpilled, "@smaller_cache_type; @shorter_length; @smaller_weights"},
-    {kRequestTooLong, "@longer_context {asked}; @shorter_input"},
-    {kPreempted, "@fewer_sequences; @smaller_cache_type; @larger_share; @more_ranks"},
-};
 
 // What helps if the GPU runs out of memory in this phase.
 constexpr std::pair<LogPhase, std::string_view> kOutOfMemoryIn[] = {
@@ -206,7 +182,7 @@ class Remedies {
   bool by_class() {
     if (by_class(log_.remedies)) return true;
     const LogProgram* const printed = log_program(cause_.engine);
-    return (printed != nullptr && printed != &program_ && by_class(printed->log->remedies)) || by_class(kUsual);
+    return (printed != nullptr && printed != &program_ && by_class(printed->log->remedies)) || by_class(system_log().remedies);
   }
 
   // Adds the remedy with the value that follows from the log.
@@ -422,8 +398,8 @@ class Remedies {
     const LogValue* const reason = cause_.value("reason");
     for (const std::string& advice : advice_in(reason != nullptr ? reason->text : cause_.words))
       add(kAsTheLogSays, advice);
-    for (const std::span<const LogTopic> topics : {log_.topics, kSystemLogTopics})
-      for (const LogTopic& topic : topics)
+    for (const auto* topics : {&log_.topics, &system_log().topics})
+      for (const LogTopic& topic : *topics)
         if (has_one_of(text, topic.words)) by_text(topic.remedies);
     if (out_.empty()) by_text("@newer_release");
   }

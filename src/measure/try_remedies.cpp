@@ -36,7 +36,7 @@ static std::optional<Request> changed(Request request, const LogRemedy& remedy) 
       request.parallel.given = true;
       return made(count > 0 && count <= 4096);
     case LogCure::kSmallerBatch:
-      if (engine_of(request).log.by_device)
+      if (log_of(engine_of(request)).by_device)
         request.llama_cpp.n_ubatch = count;
       else
         request.max_num_batched_tokens = Tokens(count);

@@ -68,7 +68,7 @@ class Steadiness {
 bool tells(std::string_view engine, StartStage stage) {
   for (const Engine& each : engines())
     if (engine.empty() || each.name == engine)
-      for (const StageMark& mark : each.log.stages)
+      for (const StageMark& mark : log_of(each).stages)
         if (mark.ended == stage) return true;
   return false;
 }
@@ -190,7 +190,7 @@ class Watch {
 std::optional<StartStage> stage_ended_by(std::string_view engine, std::string_view line) {
   for (const Engine& each : engines())
     if (engine.empty() || each.name == engine)
-      for (const StageMark& mark : each.log.stages)
+      for (const StageMark& mark : log_of(each).stages)
         if (line.find(mark.text) != std::string_view::npos) return mark.ended;
   return std::nullopt;
 }

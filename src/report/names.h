@@ -32,22 +32,13 @@ inline std::string_view name(MeasureStatus status) {
   return nth_word(status, "agrees disagrees refused failed");
 }
 inline std::string_view name(StartStage stage) {
-  return nth_word(stage, "process weights profile cache serving");
+  return nth_word(stage, kStartStageWords);
 }
 inline std::string_view name(WatchStatus status) {
   return nth_word(status, "started died steady too_slow");
 }
 inline std::string_view name(LogEventId id) {
-  return nth_word(
-      id,
-      "cache_too_small no_cache_memory free_memory_short out_of_memory graphs_failed buffer_failed "
-      "compute_failed cache_failed weights_failed buffer_limit weights_limit fit_failed does_not_fit_devices "
-      "component_failed memory_unbalanced host_out_of_memory exited leak no_bfloat16 "
-      "quantization_needs_card no_attention_backend block_does_not_divide heads_do_not_divide "
-      "length_beyond_model batch_below_length too_few_cards cache_type_needs_flash no_kernel shared_memory "
-      "unknown_architecture too_many_sequences refused died raised retried fit_reduced breakdown "
-      "device_free projected flash_forced_off spilled no_gpu graphs_done started request_too_long preempted "
-      "projector_failed traffic memory_hint room_left phase compiled mark");
+  return nth_word(id, kLogEventWords);
 }
 inline std::string_view name(LogVerdict verdict) {
   return nth_word(verdict,

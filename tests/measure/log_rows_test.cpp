@@ -53,7 +53,7 @@ void for_each_row(Check check) {
   };
   for (const LogProgram& program : log_programs())
     for (const LogTemplate& row : program.log->events) check(program.name, row, line_of(program.name, row));
-  for (const LogTemplate& row : kSystemLogEvents) check("", row, line_of("", row));
+  for (const LogTemplate& row : system_log().events) check("", row, line_of("", row));
 }
 
 bool is_cure(std::string_view word) {
@@ -116,7 +116,7 @@ TEST_CASE("log rows: remedies exist in the table, and name values that the line 
     for (const RemedyRule& rule : program.log->remedies) check_remedies(rule.remedies);
     for (const LogTopic& topic : program.log->topics) check_remedies(topic.remedies);
   }
-  for (const LogTopic& topic : kSystemLogTopics) {
+  for (const LogTopic& topic : system_log().topics) {
     check_remedies(topic.remedies);
     CHECK(lower(topic.words) == topic.words);
   }

@@ -43,6 +43,7 @@
 #include "engines/llama_cpp/classes.h"
 #include "engines/llama_cpp/compute.h"
 #include "engines/llama_cpp/rules.h"
+#include "engines/log_request.h"
 #include "kvplan/error.h"
 #include "kvplan/gpus.h"
 
@@ -297,7 +298,8 @@ Engine llama_cpp_engine() {
   engine.refusal = refusal;
   engine.parallel.deals_draft = true;
   engine.most_sequences = kMaxSequences;
-  engine.log = llama_cpp_log();
+  engine.log.lines = llama_cpp_log_lines;
+  engine.log.read_request = llama_cpp_read_request;
   engine.launch = llama_cpp_launch;
   engine.command = llama_cpp_command();
   return engine;

@@ -80,7 +80,7 @@ Engine mistralrs_engine() {
   Engine out{"mistralrs", "mistral.rs mistral-rs", "mistral.rs with PagedAttention", kVersions, kShare, resolve, layout,
              overhead};
   out.names_latents = mistralrs_names_latents;
-  out.log = mistralrs_log();
+  out.log.lines = mistralrs_log_lines;
   out.command = mistralrs_command();
   out.loading.made_at_load = "fp8 int8 int4";  // --isq
   out.loading.halves_float32 = true;           // utils/normal.rs: bfloat16, else float16, on every GPU that has either

@@ -299,7 +299,7 @@ Engine mlx_engine() {
   out.loading.make_tensors = mlx_tensors;
   out.loading.keeps_types = true;
   out.loading.counts_made = true;
-  out.log = mlx_log();
+  out.log.lines = mlx_log_lines;
   return out;
 }
 

@@ -21,6 +21,7 @@
 #include "engines/launch_input.h"
 #include "engines/llama_cpp/cache.h"
 #include "engines/llama_cpp/compute.h"
+#include "engines/log_request.h"
 #include "engines/release.h"
 #include "kvplan/error.h"
 
@@ -314,7 +315,8 @@ Engine ollama_engine() {
   out.micro_batch = llama_cpp_engine().micro_batch;
   out.extras.image_buffer = llama_image_encoder;
   out.most_sequences = llama_cpp_engine().most_sequences;
-  out.log = ollama_log();
+  out.log.lines = ollama_log_lines;
+  out.log.read_request = llama_cpp_read_request;
   out.launch = ollama_launch;
   out.command = ollama_command();
   return out;

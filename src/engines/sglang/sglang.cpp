@@ -86,7 +86,7 @@ Engine sglang_engine() {
   out.extras.draft_methods = "draft_model eagle eagle3 mtp ngram dflash dspark";
   out.extras.lora = LoraStorage::kSlots;
   out.extras.lora_slots = sglang_lora_slots;
-  out.log = sglang_log();
+  out.log.lines = sglang_log_lines;
   out.launch = sglang_launch;
   out.command = sglang_command();
   return out;

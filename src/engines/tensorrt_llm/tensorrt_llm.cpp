@@ -140,7 +140,7 @@ Engine tensorrt_llm_engine() {
   out.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram";
   out.extras.lora = LoraStorage::kSlots;
   out.extras.lora_slots = lora_slots;
-  out.log = tensorrt_llm_log();
+  out.log.lines = tensorrt_llm_log_lines;
   out.launch = tensorrt_llm_launch;
   out.command = tensorrt_llm_command();
   out.extras.has_beams = true;

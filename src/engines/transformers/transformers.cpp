@@ -508,7 +508,7 @@ Engine transformers_engine() {
   out.extras.draft_methods = "draft_model ngram";
   out.extras.lora = LoraStorage::kFloat32Files;
   out.extras.has_beams = true;
-  out.log = transformers_log();
+  out.log.lines = transformers_log_lines;
   return out;
 }
 

@@ -93,6 +93,12 @@ static Bytes budget(const BudgetInput& in) {
   return vllm_cache_budget(*in.engine, in.gpu_memory, in.weights + in.activation + in.runtime, in.graphs);
 }
 
+static std::string_view log_remark(const Request& request) {
+  if (vllm_rules(request).tokens_from_concurrency) return "";
+  return "before vLLM 0.21, \"GPU KV cache size\" is not the capacity of a model with several kinds of layers. It is "
+         "blocks / groups * block size. Since 0.21 it is concurrency * length";
+}
+
 Engine vllm_engine() {
   Engine engine{"vllm",      "",           "paged blocks in groups of layers, with the hybrid manager",
                 kVersions,   0.92,         resolve,
@@ -135,7 +141,8 @@ Engine vllm_engine() {
   engine.extras.draft_methods = "draft_model eagle eagle3 mtp medusa ngram dflash dspark";
   engine.extras.lora = LoraStorage::kSlots;
   engine.extras.lora_slots = vllm_lora_slots;
-  engine.log = vllm_log();
+  engine.log.lines = vllm_log_lines;
+  engine.log.remark = log_remark;
   engine.launch = vllm_launch;
   engine.command = vllm_command();
   engine.extras.has_beams = true;
