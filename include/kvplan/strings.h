@@ -32,6 +32,15 @@ requires std::is_enum_v<Enumeration> std::string_view nth_word(Enumeration value
   return nth_word(static_cast<std::size_t>(value), words, separator);
 }
 
+// Rows of an embedded text with sections. "[section]" and a word at the start of a line stand above their rows, which
+// are indented by two blanks, and what belongs to a row by four. Lines with "#" and empty lines are left out.
+struct SectionRow {
+  std::string_view section, word;  // "" before the first word
+  std::string_view text;           // "" for the line of the word
+  bool belongs = false;            // to the row before it
+};
+std::vector<SectionRow> section_rows(std::span<const std::string_view> lines);
+
 // `text` without white space at its ends. Points into `text`.
 std::string_view trimmed(std::string_view text);
 bool is_letter_or_digit(char c);  // of ASCII

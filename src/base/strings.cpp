@@ -55,6 +55,28 @@ bool has_word(std::string_view words, std::string_view word) {
   return false;
 }
 
+std::vector<SectionRow> section_rows(std::span<const std::string_view> lines) {
+  std::vector<SectionRow> out;
+  SectionRow row;
+  for (const std::string_view line : lines) {
+    const std::size_t indent = line.find_first_not_of(' ');
+    if (indent == std::string_view::npos || line.front() == '#') continue;
+    row.text = "";
+    if (line.front() == '[') {
+      row.section = line.substr(1, line.find(']') - 1);
+      row.word = "";
+      continue;
+    }
+    if (indent == 0)
+      row.word = line;
+    else
+      row.text = line.substr(indent);
+    row.belongs = indent > 2;
+    out.push_back(row);
+  }
+  return out;
+}
+
 std::string_view nth_word(std::size_t n, std::string_view words, char separator) {
   for (; n > 0 && !words.empty(); --n) words.remove_prefix(std::min(words.find(separator), words.size() - 1) + 1);
   return words.substr(0, words.find(separator));

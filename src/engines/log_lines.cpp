@@ -53,31 +53,28 @@ constexpr std::pair<std::string_view, bool EngineLog::*> kFlags[] = {
 class TableReader {
  public:
   explicit TableReader(const EngineLogSource& source) : out_{source} {}
-  void line(std::string_view line) {
-    const std::size_t indent = line.find_first_not_of(' ');
-    if (indent == std::string_view::npos || line[0] == '#') return;
-    const std::string_view text = line.substr(indent);
-    if (indent == 0 && text.front() == '[')
-      section_ = text;
-    else if (section_ == "[options]")
-      option(text);
-    else if (text.starts_with("= ") && indent > 2)
-      rows().back().meaning = text.substr(2);
-    else if (text.starts_with("- ") && indent > 2)
-      remedy(text.substr(2));
-    else if (indent == 0)
-      word(text);
-    else
-      row(text);
+  void add(const SectionRow& row) {
+    section_ = row.section;
+    word_ = row.word;
+    if (section_ == "options")
+      option(row.text.empty() ? word_ : row.text);
+    else if (row.belongs && row.text.starts_with("= "))
+      rows().back().meaning = row.text.substr(2);
+    else if (row.belongs && row.text.starts_with("- "))
+      remedy(row.text.substr(2));
+    else if (!row.text.empty())
+      add_template(row.text);
+    else if (section_ == "remedies")
+      out_.remedies.push_back({of_word<LogEventId>(word_, kLogEventWords), ""});
   }
   EngineLog take() { return std::move(out_); }
 
  private:
   std::vector<LogTemplate>& rows() {
-    return section_ == "[figures]"   ? out_.figures
-           : section_ == "[slots]"   ? out_.slots
-           : section_ == "[metrics]" ? out_.metrics
-                                     : out_.events;
+    return section_ == "figures"   ? out_.figures
+           : section_ == "slots"   ? out_.slots
+           : section_ == "metrics" ? out_.metrics
+                                   : out_.events;
   }
 
   void option(std::string_view text) {
@@ -92,29 +89,24 @@ class TableReader {
     if (name == "patched_release") out_.patched_release = value;
   }
 
-  void word(std::string_view text) {
-    word_ = text;
-    if (section_ == "[remedies]") out_.remedies.push_back({of_word<LogEventId>(text, kLogEventWords), ""});
-  }
-
   void remedy(std::string_view text) {
     if (text.front() == '$') text = texts_[text.substr(1)];
-    std::string& out = section_ == "[texts]"      ? texts_[word_]
-                       : section_ == "[remedies]" ? out_.remedies.back().remedies
-                       : section_ == "[topics]"   ? out_.topics.back().remedies
-                                                  : rows().back().remedies;
+    std::string& out = section_ == "texts"      ? texts_[word_]
+                       : section_ == "remedies" ? out_.remedies.back().remedies
+                       : section_ == "topics"   ? out_.topics.back().remedies
+                                                : rows().back().remedies;
     out += out.empty() ? "" : "; ";
     out += text;
   }
 
-  void row(std::string_view text) {
-    if (section_ == "[stages]") {
+  void add_template(std::string_view text) {
+    if (section_ == "stages") {
       out_.stages.push_back({text, of_word<StartStage>(word_, kStartStageWords)});
-    } else if (section_ == "[topics]") {
+    } else if (section_ == "topics") {
       out_.topics.push_back({text, ""});
-    } else if (section_ == "[events]") {
+    } else if (section_ == "events") {
       out_.events.push_back({.text = text, .event = of_word<LogEventId>(word_, kLogEventWords)});
-    } else if (section_ == "[metrics]") {
+    } else if (section_ == "metrics") {
       out_.metrics.push_back({.text = text, .meaning = word_});
     } else {
       figure(text);
@@ -147,7 +139,7 @@ class TableReader {
 
 EngineLog engine_log(const EngineLogSource& source) {
   TableReader reader(source);
-  for (const std::string_view line : source.lines()) reader.line(line);
+  for (const SectionRow& row : section_rows(source.lines())) reader.add(row);
   return reader.take();
 }
 

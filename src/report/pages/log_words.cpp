@@ -5,121 +5,20 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <optional>
 
 #include "kvplan/strings.h"
+#include "report/names.h"
 #include "report/words.h"
 
 namespace kvplan {
 
+std::span<const std::string_view> log_word_lines();  // log_words.txt
+
 namespace {
 
 using enum LogEventId;
-
-// One of several sentences for an event. The first one that has a value for every hole is used.
-struct Sentence {
-  LogEventId id;
-  std::string_view text;
-};
-constexpr Sentence kCauses[] = {
-    {kCacheTooSmall, "one sequence of {max_model_len} needs {needed} of KV cache, but only {available} is left"},
-    {kCacheTooSmall, "one sequence needs {needed} of KV cache, but only {available} is left"},
-    {kCacheTooSmall, "the KV cache fits {longest}, but one sequence may have {max_model_len}"},
-    {kNoCacheMemory, "weights leave nothing for the KV cache within {share} of the GPU"},
-    {kNoCacheMemory, "nothing is left for the KV cache"},
-    {kFreeMemoryShort, "{free} of {total} is free at the start, but the engine needs {wanted} ({share} of the GPU)"},
-    {kOutOfMemory, "the engine requested {wanted} more, but the GPU has only {free} of {total} free"},
-    {kOutOfMemory, "the GPU had no memory for {wanted} more"},
-    {kOutOfMemory, "the GPU ran out of memory for {sequences} at once"},
-    {kOutOfMemory, "the GPU ran out of memory"},
-    {kGraphsFailed, "graphs could not be captured: {reason}"},
-    {kGraphsFailed, "graphs could not be captured"},
-    {kComputeFailed, "weights ({weights}) and KV cache ({kv}) fit, but the compute buffer of {wanted} does not"},
-    {kComputeFailed, "weights and KV cache fit, but the compute buffer of {wanted} does not"},
-    {kComputeFailed, "the compute buffer does not fit"},
-    {kCacheFailed, "weights ({weights}) fit, but the KV cache of {wanted} does not"},
-    {kCacheFailed, "the KV cache of {wanted} does not fit"},
-    {kCacheFailed, "the KV cache does not fit"},
-    {kWeightsFailed, "the weights of {device} ({wanted}) do not fit"},
-    {kWeightsFailed, "the weights of {device} do not fit"},
-    {kBufferFailed, "a buffer of {wanted} could not be allocated"},
-    {kBufferLimit, "the driver cannot allocate a buffer of {wanted} in one piece, even if more memory is free"},
-    {kBufferLimit, "a buffer is larger than the driver allocates in one piece, even if more memory is free"},
-    {kWeightsLimit,
-     "the driver cannot allocate a tensor or buffer of the weights ({wanted}) in one piece, even if more memory is "
-     "free"},
-    {kWeightsLimit,
-     "a tensor of the weights is larger than the driver allocates in one piece, even if more memory is free"},
-    {kFitFailed,
-     "{weights} of weights ({self} in all) go to {device}, which has {free} free; llama.cpp could not make it fit: "
-     "{reason}"},
-    {kFitFailed, "{needed} is needed, but only {available} is free; llama.cpp could not make it fit: {reason}"},
-    {kFitFailed, "llama.cpp could not make it fit: {reason}"},
-    {kFitFailed, "llama.cpp could not make it fit"},
-    {kDoesNotFitDevices, "the model is {missing} larger than {devices} together"},
-    {kDoesNotFitDevices, "the model does not fit on {devices}"},
-    {kComponentFailed, "{component} did not fit: {free} of {total} was free"},
-    {kComponentFailed, "a part of the executor did not fit"},
-    {kTooManySequences, "the command allows {sequences} sequences, but the memory only fits the states of {blocks}"},
-    {kCacheTooSmall, "the KV cache fits {longest}, less than one sequence"},
-    {kCacheTooSmall, "the KV cache is smaller than one sequence"},
-    {kMemoryUnbalanced, "free memory changed ({before} and {here}): another process started or ended"},
-    {kMemoryUnbalanced, "free memory differs: another process started or ended, or uses one of the GPUs"},
-    {kHostOutOfMemory, "the model needs {needed} of main memory, but only {available} is available"},
-    {kHostOutOfMemory, "main memory ran out: {wanted} more could not be allocated"},
-    {kHostOutOfMemory, "the machine ran out of main memory (RAM), not the GPU"},
-    {kExited, "the process ended with exit code {code}"},
-    {kLeak, "the engine's own check of its pools failed: a bug in the engine, not a lack of memory"},
-    {kNoBfloat16,
-     "the model is in bfloat16, which needs compute capability {least}; {card} has {capability}; not memory"},
-    {kQuantizationNeedsCard,
-     "{method} needs compute capability {least} in this release; the GPU has {capability}; not memory"},
-    {kNoAttentionBackend, "no attention backend of this release supports the model on this GPU: {reasons}; not memory"},
-    {kNoAttentionBackend, "no attention backend of this release supports the model on this GPU; not memory"},
-    {kBlockDoesNotDivide,
-     "tensor parallelism leaves each rank a width of {width}, which is not a multiple of the quantization block "
-     "{block}; not memory"},
-    {kHeadsDoNotDivide, "{heads} attention heads cannot be split over {ranks} ranks; not memory"},
-    {kLengthBeyondModel,
-     "the command sets {max_model_len}, but the model's config allows {longest}; not a memory problem"},
-    {kBatchBelowLength,
-     "chunked prefill is off, so a batch ({batch}) must fit a whole sequence ({max_model_len}); not a memory "
-     "problem"},
-    {kTooFewCards, "the command needs {ranks} GPUs, but this machine has {cards}; not a memory problem"},
-    {kCacheTypeNeedsFlash, "a quantized V cache needs flash attention, which is off; not memory"},
-    {kNoKernel, "this build has no kernels for the GPU's compute capability; not memory"},
-    {kSharedMemory,
-     "a kernel needs {required} of on-chip shared memory, but the GPU has {limit}; this is not GPU memory"},
-    {kUnknownArchitecture, "this release does not know the architecture {architecture}; not memory"},
-    {kRaised, "{kind}: {reason}"},
-    {kRaised, "{reason}"},
-    {kDied, "the engine gave up: {reason}"},
-    {kDied, "the engine gave up, and the log does not say why"},
-    {kSpilled, "the GPU has {on}, but the model has {all}: the rest runs on the CPU"},
-    {kRequestTooLong, "the engine refused or cut a request of {asked}: its limit is {longest}; it keeps running"},
-    {kRequestTooLong, "a request was too long; the engine keeps running"},
-    {kPreempted, "the KV cache is full: requests are preempted and computed again ({preemptions} so far)"},
-    {kPreempted, "the KV cache is full: {retracted} of the requests were retracted and are computed again"},
-    {kPreempted, "the KV cache is full: requests are retracted and computed again"},
-};
-
-constexpr Sentence kEventWords[] = {
-    {kFitFailed, "-fit gave up: {reason}"},
-    {kRetried,
-     "the first compute buffer was too large; llama.cpp retried without pipeline parallelism, which is normal"},
-    {kFitReduced, "the engine shortened the context from {before} to {after}"},
-    {kFlashForcedOff, "{model} cannot use flash attention: it was switched off"},
-    {kSpilled, "the GPU has {on}, the model has {all}"},
-    {kNoGpu, "no GPU was found: it runs on the CPU"},
-    {kStarted, "it started, {slots} with {longest} each"},
-    {kStarted, "it started"},
-    {kTraffic, "{running} requests run, {waiting} wait, {usage} of the KV cache is used, prefix hits {hits}"},
-    {kTraffic, "{running} requests run, {waiting} wait, {usage} of the KV cache is used"},
-    {kTraffic, "{running} requests run in {slots} slots, {waiting} wait"},
-    {kTraffic, "{running} requests run, {waiting} wait"},
-    {kRequestTooLong, "the engine refused or cut a request of {asked}: its limit is {longest}"},
-    {kPreempted, "requests are preempted and computed again ({preemptions} so far)"},
-};
 
 std::string value_text(const LogValue& value) {
   if (value.text.empty()) return fmt::format("{:.2f} {}", value.value, unit_name(value.unit));  // a computed one
@@ -161,13 +60,13 @@ std::optional<std::string> filled(std::string_view text, const LogEvent& event) 
 }
 
 // The row's own words, or else those of the event's class.
-template <std::size_t count>
-std::string sentence_of(const Sentence (&table)[count], const LogEvent& event) {
+std::string sentence_of(std::string_view section, const LogEvent& event) {
   if (!event.meaning.empty())
     if (auto text = filled(event.meaning, event)) return *text;
-  for (const Sentence& one : table)
-    if (one.id == event.id)
-      if (auto text = filled(one.text, event)) return *text;
+  static const std::vector<SectionRow> rows = section_rows(log_word_lines());
+  for (const SectionRow& row : rows)
+    if (row.section == section && row.word == name(event.id) && !row.text.empty())
+      if (auto text = filled(row.text, event)) return *text;
   return "";
 }
 
@@ -181,7 +80,7 @@ double figure_of(const Diagnosis& diagnosis, std::string_view name) {
 std::string traffic_text(const Diagnosis& diagnosis) {
   const LogEvent& event = *diagnosis.cause;
   const LogValue* usage = event.value("usage");
-  std::string out = sentence_of(kEventWords, event);
+  std::string out = sentence_of("events", event);
   if (const double tokens = figure_of(diagnosis, "tokens_per_request"); usage == nullptr && tokens > 0)
     return out + fmt::format(": a request has {} tokens on average, and the cache fits about {:.0f} of them at once",
                              grouped(static_cast<std::uint64_t>(tokens)), figure_of(diagnosis, "room_for"));
@@ -199,58 +98,29 @@ std::string traffic_text(const Diagnosis& diagnosis) {
 }
 
 struct CureWords {
-  LogCure cure;
   std::string_view noun;  // for changes that are not options
   std::string_view effect;
   std::string_view with_figure = "";  // the effect if the figure is known
 };
-constexpr CureWords kCures[] = {
-    {LogCure::kShorterLength, "a shorter context", "a smaller KV cache and smaller buffers",
-     "one sequence of {} tokens fits"},
-    {LogCure::kLargerShare, "a larger fraction of the GPU", "gives the KV cache the missing memory", "at least {:.4f}"},
-    {LogCure::kSmallerShare, "a smaller fraction of the GPU", "leaves memory outside the cache",
-     "lower by {:.2f}: leaves memory outside the cache"},
-    {LogCure::kSmallerCacheType, "", "half the KV cache per token"},
-    {LogCure::kPlainCacheType, "", "a KV cache type that every kernel supports"},
-    {LogCure::kMoreRanks, "more GPUs", "splits weights and cache", "splits weights and cache over {} GPUs"},
-    {LogCure::kRanksThatDivide, "fewer ranks", "a number of ranks that divides the model evenly"},
-    {LogCure::kPipelineInstead, "", "splits layers instead of heads"},
-    {LogCure::kWholeExperts, "", "whole experts on each GPU, so no block is split"},
-    {LogCure::kSmallerBatch, "a smaller batch", "smaller activations and compute buffers"},
-    {LogCure::kLargerBatch, "", "a prefill step takes more tokens"},
-    {LogCure::kChunkedPrefill, "", "a long prompt is processed in pieces"},
-    {LogCure::kFewerSequences, "fewer sequences at once", "less memory for logits, graphs and cache",
-     "as many such requests as the KV cache fits"},
-    {LogCure::kFewerImages, "", "fewer images per prompt make the encoder's pass smaller"},
-    {LogCure::kFlashAttention, "enable flash attention (install it if needed)",
-     "without it the whole score matrix is stored"},
-    {LogCure::kNoGraphs, "", "no graphs are captured; decoding gets slower"},
-    {LogCure::kFreeTheCard, "stop other programs on the GPU", "", "other processes use {:.2f} GiB of this GPU"},
-    {LogCure::kFixedCache, "", "a cache of a fixed size, whatever the GPU reports"},
-    {LogCure::kSmallerWeights, "a smaller weight type (a quantized checkpoint)", "weights are the largest part"},
-    {LogCure::kOtherWeights, "another quantization (GPTQ, AWQ) or 16 bit", "with kernels for this GPU"},
-    {LogCure::kAcrossNodes, "", "ranks on several nodes"},
-    {LogCure::kRanksForBlocks, "fewer ranks", "", "each rank then gets {}, in whole blocks"},
-    {LogCure::kFewerLayersOnGpu, "", "moves layers to main memory, which is slower"},
-    {LogCure::kOtherSplit, "", "another split moves layers to the GPU with free memory"},
-    {LogCure::kFitByItself, "leave out", "llama.cpp then chooses how many layers are on the GPU"},
-    {LogCure::kFloat16, "", "a type that the GPU supports"},
-    {LogCure::kLongerByOverride, "", "only if the model supports that length"},
-    {LogCure::kLongerContext, "a longer context", "long enough for the request, if memory allows"},
-    {LogCure::kShorterInput, "a shorter input", "or split it"},
-    {LogCure::kOtherKernels, "another kernel backend, or its config for this GPU", "its tiles need less shared memory"},
-    {LogCure::kOtherBuild, "a build for this GPU", "with its compute capability or backend"},
-    {LogCure::kNewerRelease, "a newer release of the engine", ""},
-    {LogCure::kOtherCard, "another GPU, or more GPUs", ""},
-    {LogCure::kMoreHostMemory, "more main memory (or a higher container limit)", ""},
-    {LogCure::kAsTheLogSays, "", "the log's advice"},
-    {LogCure::kNothing, "no memory problem yet", "", "the cache will be full at about {} sequences"},
-};
+const std::map<std::string_view, CureWords>& cure_words() {
+  static const std::map<std::string_view, CureWords> words = [] {
+    std::map<std::string_view, CureWords> out;
+    for (const SectionRow& row : section_rows(log_word_lines())) {
+      if (row.section != "cures" || row.text.empty()) continue;
+      const std::size_t blank = row.text.find(' ');
+      const std::string_view what = row.text.substr(0, blank);
+      CureWords& cure = out[row.word];
+      (what == "noun" ? cure.noun : what == "effect" ? cure.effect : cure.with_figure) = row.text.substr(blank + 1);
+    }
+    return out;
+  }();
+  return words;
+}
 
 const CureWords& words_of(LogCure cure) {
-  for (const CureWords& words : kCures)
-    if (words.cure == cure) return words;
-  return kCures[0];
+  static const CureWords none;
+  const auto found = cure_words().find(name(cure));
+  return found == cure_words().end() ? none : found->second;
 }
 
 }  // namespace
@@ -263,7 +133,7 @@ std::string cause_text(const Diagnosis& diagnosis) {
         code != nullptr && (code->text == "137" || code->text == "-9"))
       return "the process was killed (exit code " + code->text +
              "): most likely the machine ran out of main memory (RAM); GPU options do not help";
-  std::string out = sentence_of(kCauses, *diagnosis.cause);
+  std::string out = sentence_of("causes", *diagnosis.cause);
   if (out.empty()) out = diagnosis.cause->words;
   if (!diagnosis.cause->meaning.empty()) return out;
   if (diagnosis.cause->id == kOutOfMemory || diagnosis.cause->id == kGraphsFailed)
@@ -276,7 +146,7 @@ std::string cause_text(const Diagnosis& diagnosis) {
 }
 
 std::string event_text(const LogEvent& event) {
-  return sentence_of(kEventWords, event);
+  return sentence_of("events", event);
 }
 
 std::string cure_option(const LogRemedy& remedy) {
