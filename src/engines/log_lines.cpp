@@ -50,6 +50,9 @@ constexpr std::pair<std::string_view, bool EngineLog::*> kFlags[] = {
     {"profiles_prompt", &EngineLog::profiles_prompt},
 };
 
+constexpr std::pair<std::string_view, std::string_view EngineLog::*> kTexts[] = {
+    {"old_build", &EngineLog::old_build}, {"patched_release", &EngineLog::patched_release}};
+
 class TableReader {
  public:
   explicit TableReader(const EngineLogSource& source) : out_{source} {}
@@ -80,13 +83,16 @@ class TableReader {
   void option(std::string_view text) {
     const std::string_view name = text.substr(0, text.find(' '));
     const std::string_view value = trimmed(text.substr(name.size()));
-    for (const auto& [word, member] : kOptions)
-      if (name == word) out_.options.*member = value;
-    for (const auto& [word, member] : kFlags)
-      if (name == word) out_.*member = true;
-    if (name == "counts_experts") out_.options.counts_experts = true;
-    if (name == "old_build") out_.old_build = value;
-    if (name == "patched_release") out_.patched_release = value;
+    const auto set = [&](const auto& members, auto& owner, auto to) {
+      for (const auto& [word, member] : members)
+        if (name == word) return owner.*member = to, true;
+      return false;
+    };
+    if (name == "counts_experts") {
+      out_.options.counts_experts = true;
+    } else if (!set(kOptions, out_.options, value) && !set(kTexts, out_, value) && !set(kFlags, out_, true)) {
+      fail_at(text);
+    }
   }
 
   void remedy(std::string_view text) {

@@ -4,6 +4,8 @@
 
 #include <fstream>
 #include <map>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -138,6 +140,17 @@ TEST_CASE("log rows: programs have different names, and the last one has none") 
   CHECK(log_programs().back().name.empty());
   CHECK(log_program("koboldcpp")->engine != nullptr);
   CHECK(log_program("nothing of that name") == nullptr);
+}
+
+TEST_CASE("log rows: a line that no table has is an error") {
+  static constexpr std::string_view kWrong[][2] = {
+      {"[options]", "by_devices"}, {"[remedies]", "out_of_memories"}, {"[figures]", "  {x} @ wheels"}};
+  for (const auto& wrong : kWrong) {
+    static std::span<const std::string_view> table;
+    table = wrong;
+    CAPTURE(wrong[1]);
+    CHECK_THROWS_AS(engine_log({[] { return table; }}), std::logic_error);
+  }
 }
 
 }  // namespace kvplan

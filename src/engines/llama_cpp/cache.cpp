@@ -473,7 +473,7 @@ std::vector<LedgerLine> LlamaCppLayout::host(const Load& load) const {
                  states,
                  Bytes(0),
                  states,
-                 {"one state of each of {num_seqs} sequences, at most {most:GiB} (--cache-ram)",
+                 {"one state for each sequence ({num_seqs}), at most {most:GiB} (--cache-ram)",
                   {{"num_seqs", load.num_seqs}, {"most", most}}},
                  "llama.cpp server_prompt_cache",
                  LineId::kPromptCache,
