@@ -310,8 +310,8 @@ struct EngineDealing {
 struct EngineLoading {
   // Weight types that the engine makes from a 16-bit checkpoint while loading. Any other type needs its own checkpoint.
   std::string_view made_at_load = "";
-  // The type that the engine makes if --weights names bnb-nf4; "": that one.
-  std::string_view bnb_nf4 = "";
+  // Whether --weights bnb-nf4 makes bnb-nf4-single; null: it does not.
+  bool (*makes_single_nf4)(const Request& request) = nullptr;
   // The type to which a GGUF's tensors are unpacked, unless --dtype names another. "": they stay packed.
   std::string_view unpacks_gguf = "";
   // The allocator's memory counts as weights if it is more than the tensors: it includes rotary tables and unused

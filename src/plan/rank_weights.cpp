@@ -411,8 +411,9 @@ std::optional<std::string> asked_weights(const ModelSpec& model, const Request& 
   const std::string_view unpacked = engine_of(request).loading.unpacks_gguf;
   if (model.is_gguf && !request.weights && !unpacked.empty())
     return std::string(request.dtype ? name(*request.dtype) : unpacked);
-  if (request.weights == "bnb-nf4" && !engine_of(request).loading.bnb_nf4.empty())
-    return std::string(engine_of(request).loading.bnb_nf4);
+  if (const auto makes = engine_of(request).loading.makes_single_nf4;
+      request.weights == "bnb-nf4" && makes && makes(request))
+    return "bnb-nf4-single";
   if (request.weights || !ignores_quantization(model, request)) return request.weights;
   return std::string(name(loaded_dtype(request, model.known_as->traits, model.dtype).value_or(model.dtype)));
 }

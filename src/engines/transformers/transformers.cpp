@@ -500,7 +500,7 @@ Engine transformers_engine() {
   out.parallel.layers_first = true;  // device_map="auto"; -tp is torchrun with tp_plan="auto"
   out.settings = settings;
   out.loading.made_at_load = "fp8 int8 int4 bnb-int8 bnb-nf4 bnb-nf4-double";
-  out.loading.bnb_nf4 = "bnb-nf4-single";  // bnb_4bit_use_double_quant is False by default
+  out.loading.makes_single_nf4 = [](const Request&) { return true; };  // bnb_4bit_use_double_quant is False by default
   out.loading.unpacks_gguf = "float32";
   out.loading.keeps_types = true;
   out.loading.make_tensors = transformers_tensors;

@@ -251,6 +251,8 @@ constexpr Rule<V> kRules[] = {
           "lora/layers; 256 extra rows before"),
     {&V::has_decode_context,
      1,
+    since(10, &V::unpacks_bnb_scales, "Double-quantized scales of bitsandbytes are kept in float32.",
+          "BitsAndBytesModelLoader._dequantize_dq; not in 0.9"),
      {0, 10, 2},
      kNoEnd,
      "--decode-context-parallel-size splits a sequence's tokens.",

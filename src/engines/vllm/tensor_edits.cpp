@@ -336,6 +336,8 @@ std::string vllm_makes_by(const Request& request) {
 
 void vllm_make_tensors(EngineTensors& model) {
   edit_tensors(kEdits, model.architecture, model);
+  if (model.quantization.scheme && vllm_rules(*model.request).unpacks_bnb_scales)
+    model.quantization.scheme->double_quantized = false;  // no other type of vLLM's has two levels of scales
 }
 
 Bytes vllm_rotary_table(const RotaryTable& table, const SideTensorsInput& input, std::uint64_t element) {

@@ -126,6 +126,7 @@ Engine vllm_engine() {
   engine.rules = vllm_rule_rows;
   engine.refusal = vllm_refusal;
   engine.loading.made_at_load = "fp8 fp8-channel bnb-nf4";
+  engine.loading.makes_single_nf4 = [](const Request& request) { return vllm_rules(request).unpacks_bnb_scales; };
   engine.loading.keeps_types = true;
   // vocab_parallel_embedding.py: dispatch_cpu_unquantized_gemm with remove_weight=False
   engine.loading.packs_embedding_on_cpu = true;
