@@ -9,7 +9,7 @@ Python 3, standard library only.
 """
 import argparse, concurrent.futures, json, os, statistics, subprocess, tempfile
 
-from ranges import GIB, ROOT, ROUNDED, quantile, term_of
+from ranges import GIB, ROOT, ROUNDED, first_rank_more, quantile, source_of, term_of
 
 ROWS = os.path.join(ROOT, "testdata", "observations")
 FIGURES = ["weights", "activation", "non_torch", "cuda_graphs", "total", "kv_budget", "kv_tokens"]
@@ -50,7 +50,8 @@ def figures(row, answer):
         if name == "kv_budget":
             capacity = answer.get("capacity") or {}
             if "--gpu" in row["args"] and capacity.get("kv_cache_memory_bytes"):
-                found[name] = [seen] + [capacity["kv_cache_memory%s_bytes" % end] / GIB for end in ("", "_low", "_high")]
+                more = first_rank_more(answer)
+                found[name] = [seen] + [capacity["kv_cache_memory%s_bytes" % end] / GIB + more for end in ("", "_low", "_high")]
         elif name in ("weights", "activation", "non_torch", "cuda_graphs"):
             own = [line for line, part in lines if part == name]
             if own:
@@ -80,7 +81,7 @@ def table(figures):
         inside = [low - ROUNDED <= seen <= high + ROUNDED for _, (seen, _, low, high) in own]
         widths = [high / low for _, (_, _, low, high) in own if low > 0]
         print("| %s | %d | %d | %.1f %% | %.0f %% | %d | %s |" % (
-            name, len(own), len({row["source"] for row, _ in own}), 100 * statistics.median(errors) if errors else 0, 100 * quantile(errors, 0.9),
+            name, len(own), len({source_of(row) for row, _ in own}), 100 * statistics.median(errors) if errors else 0, 100 * quantile(errors, 0.9),
             sum(inside), "%.2f" % statistics.median(widths) if widths else "-"))
 
 
@@ -109,7 +110,7 @@ def main():
         judged.append((row, figures(row, answer)))
     for title in sorted({key_of(row, given.by) for row, _ in judged}) if given.by else [None]:
         own = [(row, found) for row, found in judged if title is None or key_of(row, given.by) == title]
-        print("\n%s: %d starts of %d sources\n" % (title or given.half or "all", len(own), len({row["source"] for row, _ in own})))
+        print("\n%s: %d starts of %d sources\n" % (title or given.half or "all", len(own), len({source_of(row) for row, _ in own})))
         table(own)
     print("\n".join([""] + verdicts))
     if given.list:

@@ -172,7 +172,7 @@ bool has_wide_buffers(const Request& request) {
 
 // The CUDA context exists before the budget is computed. This line has what grows later: the workspaces of libraries
 // and NCCL's buffers.
-LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
+LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules, bool samples) {
   const Request& request = input.request;
   const bool alone = request.parallel.tensor == 1;  // pipeline stages exchange data through a few buffers
   const Gpu* card = request.card.gpu;
@@ -206,7 +206,7 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules) {
   if (!rules.v1_engine && vllm_is_hopper(request))
     return line("vllm outside until 0.15", "outside PyTorch", 164, " on this GPU", "0.16 GiB in 4 start-up logs of V0");
   const bool is_new = vllm_has_new_runner(input, rules);
-  if (!rules.sparing_sampler || (is_new && !rules.counts_consumed))
+  if (!rules.sparing_sampler || ((is_new || !samples) && !rules.counts_consumed))
     return line(!rules.sparing_sampler ? "vllm outside until 0.15" : "vllm outside", "outside PyTorch", 56,
                 " on one GPU", "0.00 to 0.35 GiB in 28 start-up logs, the median 0.05");
   if (!is_new && !rules.counts_consumed)
@@ -377,7 +377,7 @@ std::vector<LedgerLine> vllm_overhead(const OverheadInput& in) {
   std::vector<LedgerLine> out;
   out.push_back(activation(input, rules, in.stage == 0, in.stage + 1 == input.request.parallel.pipeline));
   if (auto kept = loaded_weights("vllm weights", in.weights)) out.push_back(std::move(*kept));
-  out.push_back(outside_torch(input, rules));
+  out.push_back(outside_torch(input, rules, in.stage + 1 == input.request.parallel.pipeline));
   if (!input.request.enforce_eager) {
     out.push_back(vllm_graphs_line(input, rules));
     if (auto room = vllm_room_for_graphs(input, rules, out.back().bytes)) out.push_back(std::move(*room));
