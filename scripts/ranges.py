@@ -66,7 +66,7 @@ def term_of(engine, line, engine_word=""):
         several = "on several GPUs" in line["source"]
         if engine == "sglang":  # since then only weak references to what a graph returns are kept
             return "sglang graphs" + ("" if "* 310 KiB" in line["formula"] else " until 0.5.5"), "cuda_graphs"
-        return engine + " graphs" + (", unified memory" if shares else " until 0.11" if minor <= 11 else
+        return engine + " graphs" + (", unified memory" if shares else " until 0.10" if minor <= 10 else
                                      ", Hopper" if "splits' outputs" in line["formula"] else
                                      ", several GPUs" if several else ""), "cuda_graphs"
     if "beyond what they take" in what:
@@ -119,6 +119,12 @@ class Figure:
         return (self.seen - self.planned - base * (factor - 1)) / (base * factor + FLOORS.get(self.term, 128) / 1024)
 
 
+def first_rank_more(answer):
+    """GiB that the first rank has more for the cache than the fullest rank: logs print the first rank's, plans the fullest's."""
+    taken = [rank["weights_bytes"] + rank["activation_bytes"] + rank["runtime_bytes"] for rank in answer["memory"]]
+    return (max(taken) - taken[0]) / GIB
+
+
 def source_of(row):
     """All figures of one thread belong together. A log without an address is a separate group."""
     return row["source"] if row["source"].startswith("http") else row["name"]
@@ -150,9 +156,10 @@ def read(kvplan):
                 figure = Figure(row, name, seen)
                 if name == "kv_budget":
                     capacity = answer["capacity"]
-                    figure.parts = {"budget": capacity["kv_cache_memory_bytes"] / GIB}
-                    figure.low = capacity["kv_cache_memory_low_bytes"] / GIB
-                    figure.high = capacity["kv_cache_memory_high_bytes"] / GIB
+                    more = first_rank_more(answer)
+                    figure.parts = {"budget": capacity["kv_cache_memory_bytes"] / GIB + more}
+                    figure.low = capacity["kv_cache_memory_low_bytes"] / GIB + more
+                    figure.high = capacity["kv_cache_memory_high_bytes"] / GIB + more
                     cards.append(figure)
                     continue
                 for line in lines:

@@ -60,6 +60,31 @@ TEST_CASE("vllm: an FP8 cache without FlashAttention's kernel keeps FlashInfer's
   CHECK(graphs("vllm@0.11", "rtx-4090", "fp8") == graphs("vllm@0.11", "rtx-4090", "auto"));
 }
 
+TEST_CASE("vllm: NCCL keeps memory for captured all-reduces of more than two GPUs without NVLink") {
+  const auto taken = [](const char* engine, const char* gpu, const char* ranks) {
+    return gib_of({"meta-llama/Llama-3.1-70B-Instruct", "--engine", engine, "--gpu", gpu, "-tp", ranks, "--json"},
+                  "CUDA graphs", "runtime");
+  };
+  // Qwen2.5-72B, which has as many layers, on four L40S: 2.62 GiB printed; 0.82 without the 86 * 80 * 2 all-reduces.
+  CHECK(taken("vllm@0.19", "l40s", "4") == doctest::Approx(2.62).epsilon(0.05));
+  CHECK(taken("vllm@0.19", "l40s", "4") - taken("vllm@0.19", "a100-80gb", "4") ==
+        doctest::Approx(86.0 * 80 * 2 * 132 / (1 << 20)));
+  CHECK(taken("vllm@0.19", "l40s", "2") == taken("vllm@0.19", "a100-80gb", "2"));
+  CHECK(taken("vllm@0.28", "rtx-pro-6000", "4") == taken("vllm@0.28", "a100-80gb", "4"));
+}
+
+TEST_CASE("vllm: graphs of bitsandbytes have an unpacked matrix and more kernels (a log of 0.11: 1.09 GiB)") {
+  const auto taken = [](const char* weights) {
+    return gib_of({"testdata/configs/llama-3.1-8b.json", "--engine", "vllm@0.11", "--gpu", "h100-nvl", "--weights",
+                   weights, "--max-num-seqs", "320", "--json"},
+                  "CUDA graphs", "runtime");
+  };
+  CHECK(taken("bnb-nf4") == doctest::Approx(1.09).epsilon(0.1));
+  // 4 B of a matrix of 4096 * 14336, and 42 KiB for each of 32 layers of 67 and 43 graphs
+  CHECK(taken("bnb-nf4") - taken("bfloat16") ==
+        doctest::Approx((4096.0 * 14336 * 4 + (67 + 43) * 32 * 42 * 1024) / (1 << 30)));
+}
+
 TEST_CASE("vllm: sparse attention keeps a workspace of the indexer's keys for prefills (get_max_prefill_buffer_size)") {
   const auto kept = [](const char* config, const char* engine, const char* length, const char* part) {
     return gib_of({std::string("testdata/configs/") + config, "--engine", engine, "-tp", "4", "--max-model-len", length,

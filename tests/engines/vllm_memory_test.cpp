@@ -276,8 +276,8 @@ TEST_CASE("vllm: CUDA graphs, as capturing prints them") {
   // activations of each stay, 1.3 times over.
   const auto of_v0 = [](std::uint64_t tokens, std::uint64_t width) { return tokens * 3 * width * 2 / 10 * 13; };
   // V1: 67 piecewise graphs of every layer ("67/67": up to 512 in steps of 8), 215 KiB and 24 for each 1024 of the
-  // hidden size; since 0.12 51 of them and 51 whole ones (steps of 16 beyond 256): 118 KiB for each piece between the
-  // layers' attention and 20 KiB for each layer of a whole one, beside 50 MiB and a pool of 256 MiB for 512 tokens.
+  // hidden size; since 0.11 whole ones too: 118 KiB for each piece between the layers' attention and 20 KiB for each
+  // layer of a whole one, beside 50 MiB and a pool of 256 MiB for 512 tokens. Since 0.12 51 (steps of 16 beyond 256).
   const auto by_kernels = [](std::uint64_t sizes, std::uint64_t whole, std::uint64_t layers) {
     return 50 * kMiB + (sizes * (layers + 1) * 118 + whole * layers * 20) * 1024;
   };
@@ -287,16 +287,12 @@ TEST_CASE("vllm: CUDA graphs, as capturing prints them") {
       {"vllm@0.6", {5376, 21504, 62, 262208}, 256, 4, 0, of_v0(4231, 10752), 0.29},
       {"vllm@0.6", kLlama8b, 16, 1, 0, of_v0(1 + 2 + 4 + 8 + 16, 18432), 0},
       {"vllm@0.6", kLlama8b, 3, 1, 0, of_v0(1 + 2, 18432), 0},
-      {"vllm@0.11", {5120, 25600, 64, 151936}, 256, 2, 0, 67ULL * 64 * (215 + 119) * 1024, 1.30},  // Qwen3-32B, TP 2
+      {"vllm@0.10", {5120, 25600, 64, 151936}, 256, 2, 0, 67ULL * 64 * (215 + 119) * 1024, 1.30},  // Qwen3-32B, TP 2
       {"vllm@0.9", {5120, 25600, 64, 151936}, 256, 2, 0, 67ULL * 64 * (215 + 119) * 1024, 1.30},
-      {"vllm@0.11",
-       {2048, 5120, 48, 151936},
-       256,
-       2,
-       10,
-       67ULL * 48 * ((215 + 47) * 5 / 2) * 1024,
-       2.37},  // Qwen3-Next
-      {"vllm@0.11", {5120, 25600, 64, 151936}, 20, 1, 0, (3ULL + 5) * 64 * (215 + 119) * 1024, 0},
+      {"vllm@0.10", {2048, 6144, 48, 151936}, 1024, 1, 8, 67ULL * 48 * (215 + 47) * 1024, 0.69},  // Qwen3-30B-A3B
+      {"vllm@0.11", {2048, 5120, 48, 151936}, 256, 2, 10, 256 * kMiB + (67ULL + 35) * 48 * 230 * 1024, 2.37},
+      {"vllm@0.11", {2560, 8192, 40, 100352}, 256, 1, 0, 256 * kMiB + by_kernels(67, 35, 40), 0.72},  // Granite 4.0
+      {"vllm@0.11", {5120, 25600, 64, 151936}, 20, 1, 0, 20 * kMiB + by_kernels(8, 5, 64), 0},
       {"vllm@0.12", {1536, 8960, 28, 151936}, 256, 1, 0, 256 * kMiB + by_kernels(51, 35, 28), 0.5},
       {"vllm@0.22", {1536, 8960, 28, 151936}, 1024, 1, 0, 256 * kMiB + by_kernels(51, 51, 28), 0.56},  // Qwen2.5-1.5B
       {"vllm@0.22", {2048, 5472, 48, 151936}, 1024, 1, 8, 256 * kMiB + (51ULL + 51) * 48 * 230 * 1024, 1.76},

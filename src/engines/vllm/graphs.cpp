@@ -122,7 +122,7 @@ std::vector<std::uint64_t> vllm_graph_sizes(const EngineInput& input, const Vllm
                                      ? limit
                                      : checked_mul(checked_mul(seqs, of_step, kGraphBytes), 2, kGraphBytes);
   const std::uint64_t most = std::min({by_steps, limit, batched});
-  std::vector<std::uint64_t> out = ladder(most, rules.whole_graphs ? 16 : 8);
+  std::vector<std::uint64_t> out = ladder(most, rules.wide_steps ? 16 : 8);
   if (is_named || asked.graph_batch) return out;
   // With drafts vLLM also captures steps of whole requests and their drafts. Without drafts it only adds the widest
   // step.
@@ -160,6 +160,35 @@ GraphTerm of_kernels(const VllmGraphs& captures, std::uint64_t layers) {
        {{"pieces", pieces}, {"piece", kPiece}, {"whole", captures.whole}, {"num_layers", layers}, {"each", kLayer}}}};
 }
 
+// NCCL's memory for the all-reduces of captured layers, two in each. vLLM's own kernel needs none, but more than two
+// GPUs only use it if NVLink connects them all (custom_all_reduce.py).
+GraphTerm of_reduces(const EngineInput& input, const VllmRules& rules, std::uint64_t graphs, std::uint64_t layers) {
+  constexpr std::uint64_t kReduce = 132;  // KiB
+  const unsigned capability = input.request.card.capability();
+  const bool has_nvlink = capability == 0 || capability % 10 == 0 || vllm_is_data_blackwell(input.request);
+  const std::uint64_t reduces = checked_mul(graphs, layers * 2, kGraphBytes);
+  if (!rules.keeps_reduces || has_nvlink || input.request.card.is_amd() || input.request.parallel.tensor <= 2 ||
+      reduces == 0)
+    return {};
+  return {Bytes(kReduce * kKiB) * reduces,
+          {"{reduces} all-reduces of NCCL * {each} KiB + ", {{"reduces", reduces}, {"each", kReduce}}}};
+}
+
+// bitsandbytes unpacks a matrix into 16 bit before it multiplies, in up to two types, and has 17 more kernels a layer:
+// one more for each matrix, and one that copies each product.
+GraphTerm of_unpacking(const EngineInput& input, std::uint64_t graphs, std::uint64_t layers) {
+  constexpr std::uint64_t kKernels = 42;  // KiB
+  const bool is_bnb =
+      input.model.quantization.dialect == "bitsandbytes" || input.request.weights.value_or("").starts_with("bnb-nf4");
+  if (!is_bnb) return {};
+  const std::uint64_t matrix = checked_mul(
+      input.model.hidden_size, ceil_div(input.model.intermediate_size, input.request.parallel.tensor), kGraphBytes);
+  const std::uint64_t kernels = checked_mul(graphs, layers, kGraphBytes);
+  return {Bytes(matrix) * 4 + Bytes(kKernels * kKiB) * kernels,
+          {"2 * {matrix} * 2 B of an unpacked matrix + {kernels} layers of graphs * {each} KiB + ",
+           {{"matrix", matrix}, {"kernels", kernels}, {"each", kKernels}}}};
+}
+
 }  // namespace
 
 LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
@@ -169,17 +198,21 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
   const Bytes splits = split_outputs(input, captures.largest_whole);
   const bool alone = input.request.parallel.tensor == 1 && input.request.parallel.pipeline == 1;
   const std::string_view term = shares                ? "vllm graphs, unified memory"
-                                : !rules.whole_graphs ? "vllm graphs until 0.11"
+                                : !rules.whole_graphs ? "vllm graphs until 0.10"
                                 : splits > Bytes(0)   ? "vllm graphs, Hopper"
                                 : alone               ? "vllm graphs"
                                                       : "vllm graphs, several GPUs";
+  const GraphTerm reduces = of_reduces(input, rules, captures.count, layers);
+  const GraphTerm unpacking = of_unpacking(input, captures.count, layers);
   if (!rules.v1_engine) {
     const std::uint64_t row = vllm_layer_row(input);
     const Bytes kept = Bytes(captures.tokens) * row;
     return of_kind(LineId::kGraphs,
-                   ranged_line(term, Section::kRuntime, kGraphBytes, Bytes(kept.count() / 10 * 13),
-                               {"{sizes} sizes of {tokens} tokens in all * {row} B of a layer * 1.3",
-                                {{"sizes", captures.sizes}, {"tokens", captures.tokens}, {"row", row}}},
+                   ranged_line(term, Section::kRuntime, kGraphBytes,
+                               Bytes(kept.count() / 10 * 13) + reduces.bytes + unpacking.bytes,
+                               reduces.formula + unpacking.formula +
+                                   Template("{sizes} sizes of {tokens} tokens in all * {row} B of a layer * 1.3",
+                                            {{"sizes", captures.sizes}, {"tokens", captures.tokens}, {"row", row}}),
                                "estimate: \"Graph capturing finished\" in start-up logs, 0.13 to 0.76 GiB"));
   }
   constexpr std::uint64_t kPool = 256 * kMiB, kPoolTokens = 512;
@@ -196,15 +229,14 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
     }
   } else {
     each = 215 + input.model.hidden_size / 43;  // 24 KiB for each 1024 of the hidden size
-    if (has_experts) each = each * 5 / 2;
   }
   const Bytes workspace = flashinfer_workspace(input, rules);
   GraphTerm graphs = by_kernels ? of_kernels(captures, layers)
                                 : GraphTerm{Bytes(captures.count) * checked_mul(layers, each * kKiB, kGraphBytes),
                                             {"{graphs} graphs * {num_layers} layers * {each} KiB",
                                              {{"graphs", captures.count}, {"num_layers", layers}, {"each", each}}}};
-  const Bytes bytes = workspace + splits + Bytes(pool + stream) + graphs.bytes;
-  Template formula;
+  const Bytes bytes = workspace + splits + Bytes(pool + stream) + graphs.bytes + reduces.bytes + unpacking.bytes;
+  Template formula = reduces.formula + unpacking.formula;
   if (workspace > Bytes(0)) formula += {"{workspace} MiB of FlashInfer + ", {{"workspace", workspace.count() / kMiB}}};
   if (splits > Bytes(0)) formula += {"{splits} MiB of 32 splits' outputs + ", {{"splits", splits.count() / kMiB}}};
   if (pool > 0)
