@@ -193,10 +193,11 @@ CalibrationRecord calibration_of_engine(const Pieces& pieces, const Load& load, 
   out.date = date;
   for (const std::string_view pair : split(said, ',')) {
     const std::string_view name = pair.substr(0, pair.find('='));
-    double value = 0;
+    double value = -1;
     if (name.size() < pair.size()) parse_real(pair.substr(name.size() + 1), value);
-    constexpr std::array kKnown{kWeightsFigure, kBlockFigure, kRequestFigure, kBlockSizeFigure, kGraphSizesFigure};
-    if (std::find(kKnown.begin(), kKnown.end(), name) == kKnown.end() || value <= 0)
+    constexpr std::array kKnown{kWeightsFigure,    kBlockFigure, kRequestFigure, kBlockSizeFigure,
+                                kGraphSizesFigure, kTokenFigure, kPrefixFigure};
+    if (std::find(kKnown.begin(), kKnown.end(), name) == kKnown.end() || value < 0)
       fail("--said: \"" + one_line(pair, 60) + "\" is not a figure of the engine", "kvplan verify writes this option");
     out.add(name, value);
   }
@@ -219,10 +220,30 @@ void calibrate_weights(const Pieces& pieces, const Load& load, std::vector<Ledge
   note_applied(*found, "weights", applied);
 }
 
+// A pool has whole pages of tokens.
+static void calibrate_pool(const Pieces& pieces, const std::string& subject, Capacity& capacity,
+                           std::vector<AppliedFigure>& applied) {
+  const auto token = find_figure(pieces.input.request, kTokenFigure, subject);
+  if (!token || token->figure.mean <= 0 || capacity.tokens.value_or(0) == 0) return;
+  if (pieces.input.request.extras.max_total_tokens) return;
+  const std::uint64_t page = pieces.layout.block_size().value_or(1);
+  const auto tokens_in = [&](Bytes budget) {
+    return static_cast<std::uint64_t>(static_cast<double>(budget.count()) / token->figure.mean) / page * page;
+  };
+  const auto before = static_cast<double>(*capacity.tokens);
+  capacity.tokens = tokens_in(capacity.kv_cache_memory);
+  if (capacity.tokens_low) capacity.tokens_low = tokens_in(*capacity.kv_cache_memory_low);
+  if (capacity.tokens_high) capacity.tokens_high = tokens_in(*capacity.kv_cache_memory_high);
+  capacity.max_concurrency *= static_cast<double>(*capacity.tokens) / before;
+  note_applied(*token, "bytes of a token", applied);
+}
+
 void calibrate_capacity(const Pieces& pieces, const Load& load, Capacity& capacity,
                         std::vector<AppliedFigure>& applied) {
-  if (!pieces.input.request.calibration || !capacity.num_blocks) return;
+  if (!pieces.input.request.calibration) return;
   const std::string subject = engine_subject(pieces, load);
+  calibrate_pool(pieces, subject, capacity, applied);
+  if (!capacity.num_blocks) return;
   const auto block = find_figure(pieces.input.request, kBlockFigure, subject);
   const auto request = find_figure(pieces.input.request, kRequestFigure, subject);
   if (!block || !request || block->figure.mean_bytes() == Bytes(0)) return;
@@ -253,6 +274,10 @@ void calibrate_sizes(const Pieces& pieces, Plan& plan) {
       sizes && plan.settings.cuda_graph_sizes) {
     plan.settings.cuda_graph_sizes = sizes->figure.mean_bytes().count();
     note_applied(*sizes, "CUDA graph sizes", plan.calibrated);
+  }
+  if (const auto caches = find_figure(plan.request, kPrefixFigure, subject); caches && plan.settings.prefix_caching) {
+    plan.settings.prefix_caching = caches->figure.mean > 0;
+    note_applied(*caches, "prefix caching", plan.calibrated);
   }
 }
 

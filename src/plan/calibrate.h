@@ -25,6 +25,8 @@ constexpr std::string_view kBlockFigure = "block_bytes";       // of a block, in
 constexpr std::string_view kRequestFigure = "request_blocks";  // of a sequence of the longest context
 constexpr std::string_view kBlockSizeFigure = "block_tokens";
 constexpr std::string_view kGraphSizesFigure = "graph_sizes";  // batch sizes that are captured
+constexpr std::string_view kTokenFigure = "token_bytes";       // of a token in SGLang's pool
+constexpr std::string_view kPrefixFigure = "prefix_caching";   // 1 or 0
 
 // The record of such figures ("weights_bytes=1,block_bytes=2"), for this plan's GPU, release, model and options.
 CalibrationRecord calibration_of_engine(const Pieces& pieces, const Load& load, const std::string& said,

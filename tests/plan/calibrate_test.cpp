@@ -204,8 +204,28 @@ TEST_CASE("calibrate: weights and blocks from kvplan verify") {
   CHECK(plan.calibrated.size() == 3);
   CHECK(planned("0.98", 4096).calibrated.empty());
   CHECK(planned("0.99", 8192).calibrated.empty());
+  CHECK_FALSE(plan.settings.prefix_caching == false);
+  const auto off = said_by_engine(model, request, "prefix_caching=0", "2026-11-28");
+  CHECK(make_plan(model, on("h100-80gb", "vllm", {off})).settings.prefix_caching == false);
   CHECK_THROWS_AS(said_by_engine(model, request, "tokens=7", "2026-11-28"), Error);
   CHECK_THROWS_AS(said_by_engine(model, request, "block_bytes=-1", "2026-11-28"), Error);
+}
+
+TEST_CASE("calibrate: tokens of SGLang's pool from kvplan verify") {
+  const ModelSpec model = test_model("qwen3-0.6b");
+  const CalibrationRecord said =
+      said_by_engine(model, on("h100-80gb", "sglang", {}), "token_bytes=123456.5", "2026-11-28");
+  const Plan plan = make_plan(model, on("h100-80gb", "sglang", {said}));
+  REQUIRE(plan.capacity);
+  CHECK(*plan.capacity->tokens ==
+        static_cast<std::uint64_t>(static_cast<double>(plan.capacity->kv_cache_memory.count()) / 123456.5));
+  CHECK(plan.capacity->max_concurrency == doctest::Approx(static_cast<double>(*plan.capacity->tokens) /
+                                                          static_cast<double>(plan.load.max_model_len.count()))
+                                              .epsilon(1e-3));
+  CHECK(plan.calibrated.size() == 1);
+  Request limited = on("h100-80gb", "sglang", {said});
+  limited.extras.max_total_tokens = 5000;
+  CHECK(make_plan(model, limited).calibrated.empty());
 }
 
 // By kvplan's rules one sequence fits, by the engine's blocks only half of one.

@@ -12,13 +12,13 @@ _PRIVATE = ("_name_or_path", "transformers_version", "auto_map")
 _SGLANG_CARDS = {"rtx-4090": "24", "a100-40gb": "40", "l40s": "48", "h100-80gb": "80", "h200": "141", "b200": "180"}
 
 
-def said(engine: str, row: Row, weights_differ: bool) -> str:
-    """The engine's figures in the form in which the program stores them; "" if there are none."""
-    out: Dict[str, int] = {}
+def said(engine: str, row: Row, weights_differ: bool, budget: int) -> str:
+    """The engine's figures in the form in which the program stores them; "" if there are none. `budget`: bytes that it had for its cache."""
+    out: Dict[str, float] = {}
     if engine == "vllm" and "weights" in row:
         if weights_differ:
             out["weights_bytes"] = sum(row["weights"][part] for part in ("parameters", "buffers", "plain"))
-        size = (row["plans"] or [{}])[0]
+        size: Row = next((plan for plan in row["plans"] if "tokens" in plan), {})
         block = block_bytes(size)
         if "tokens" in size and block:
             request = round(size["blocks"] / size["concurrency"])
@@ -26,8 +26,13 @@ def said(engine: str, row: Row, weights_differ: bool) -> str:
                 out.update(block_bytes=block, request_blocks=request, block_tokens=paged(size["groups"]))
         if row.get("graphs", [0, 0])[1]:
             out["graph_sizes"] = row["graphs"][1]
+        if "prefix_caching" in row:
+            out["prefix_caching"] = int(row["prefix_caching"])
     if engine == "sglang" and weights_differ and "weights_built" in row:
         out["weights_bytes"] = row["weights_built"]["parameters"] + row["weights_built"]["buffers"]
+    cell, page = row.get("cells", {}).get("_cell_size"), row.get("args", {}).get("page_size")
+    if engine == "sglang" and cell and row.get("pool", {}).get("max_total_num_tokens") == int(budget / cell) // page * page:
+        out["token_bytes"] = cell
     return ",".join(f"{name}={value}" for name, value in out.items())
 
 

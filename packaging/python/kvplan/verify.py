@@ -28,6 +28,7 @@ DESCRIBED = "h100-80gb"  # where the plan names no card
 CARDS = {"h100-80gb": "NVIDIA H100 80GB HBM3", "a100-80gb": "NVIDIA A100-SXM4-80GB", "a100-40gb": "NVIDIA A100-SXM4-40GB",
          "rtx-4090": "NVIDIA GeForce RTX 4090", "h200": "NVIDIA H200", "b200": "NVIDIA B200", "l40s": "NVIDIA L40S"}
 ROPE_FACTORS = {"yarn": {"beta_fast": 32.0, "beta_slow": 1.0}, "llama3": {"low_freq_factor": 1.0, "high_freq_factor": 4.0}}
+BESIDE = ("hf_quant_config.json", "preprocessor_config.json", "processor_config.json")  # what some classes read
 OWN = ("--python", "--save-calibration", "--report")
 
 
@@ -113,7 +114,7 @@ class Planned:
 # --- the model's files
 
 def files_of(plan: Answer, text: Optional[str]) -> Dict[str, str]:
-    """config.json, and what lies beside it and says how the weights are quantized."""
+    """config.json, and the files beside it that engines read before weights."""
     source = plan["model"]["source"]
     if text is not None:
         return {"config.json": text}
@@ -133,11 +134,8 @@ def files_of(plan: Answer, text: Optional[str]) -> Dict[str, str]:
         if cached is None:
             raise NothingToAsk(f"{source}: its config.json is not on this machine; download it, or name a config.json or a folder")
         folder, config = cached, cached / "config.json"
-    out = {"config.json": config.read_text(encoding="utf-8")}
-    beside = folder / "hf_quant_config.json"
-    if beside.is_file() and config.name == "config.json":
-        out["hf_quant_config.json"] = beside.read_text(encoding="utf-8")
-    return out
+    beside = [folder / name for name in BESIDE if config.name == "config.json" and (folder / name).is_file()]
+    return {"config.json": config.read_text(encoding="utf-8"), **{file.name: file.read_text(encoding="utf-8") for file in beside}}
 
 
 def with_rope_factors(node: Any) -> Any:
@@ -204,8 +202,10 @@ def vllm_case(planned: Planned) -> Dict[str, Any]:
             at = words.index("--hf-overrides")
             words = words[:at] + words[at + 2:]
     capacity = planned.plan["capacity"]
+    # In the second budget one sequence fits, so that there are blocks to calibrate with.
+    budgets = [share * capacity["kv_cache_memory_bytes"] for share in (1, 64)] if capacity else []
     return {"card": card_of(planned.plan), "words": served(words, ("vllm", "serve"), None), "environment": variables,
-            "ranks": ranks_of(planned.plan), "mem": [capacity["kv_cache_memory_bytes"]] if capacity else []}
+            "ranks": ranks_of(planned.plan), "mem": budgets}
 
 
 def sglang_case(planned: Planned) -> Dict[str, Any]:
@@ -324,7 +324,8 @@ class Verified:
 
     def save(self, path: str) -> None:
         """Stores the engine's figures for later plans; the program writes the file."""
-        figures = said(self.engine, self.row, any(it.name == "weights, bytes" for it in self.differing))
+        budget = (self.plan["capacity"] or {}).get("kv_cache_memory_bytes") or 0
+        figures = said(self.engine, self.row, any(it.name == "weights, bytes" for it in self.differing), budget)
         if not figures:
             print(f"kvplan: verify: {self.name} said nothing that a later plan could use: {path} is as it was", file=sys.stderr)
             return

@@ -13,7 +13,7 @@ import pytest
 import kvplan
 from conftest import ROOT
 from kvplan import _engine
-from kvplan._records import report
+from kvplan._records import report, said
 from kvplan.verify import main
 
 QWEN = str(ROOT / "testdata/configs/qwen3-0.6b.json")
@@ -86,6 +86,16 @@ def test_what_the_catalogue_leaves_out_is_there(ask, tmp_path):
     assert (scaling["factor"], scaling["beta_fast"], scaling["beta_slow"]) == (32.0, 32.0, 1.0)
 
 
+def test_the_processor_s_config_is_there_and_no_code(ask, tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text(pathlib.Path(QWEN).read_text())
+    for name in ("preprocessor_config.json", "modeling.py", "tokenizer.json"):
+        (folder / name).write_text("{}")
+    assert ask(f"ls \"$HOME/../model\" >{tmp_path}/files; " + says(), str(folder), *GIVEN)[0] == 0
+    assert (tmp_path / "files").read_text().split() == ["config.json", "preprocessor_config.json"]
+
+
 def test_llama_cpp(ask, tmp_path, monkeypatch):
     """The figures of build 11739 for this header (llama-cpp-py-sync 0.11739, on a CPU)."""
     monkeypatch.syspath_prepend(str(ROOT / "tests/conformance/llama.cpp"))
@@ -139,7 +149,7 @@ def test_the_engine_gets_the_command_and_none_of_the_user_s(ask, tmp_path, monke
     code, _, _ = ask(f"env >{seen}.env; ls \"$HOME/../model\" >{seen}.files; tee {seen}.case >/dev/null; echo '{json.dumps(ANSWER)}'")
     case, environment = json.loads(pathlib.Path(f"{seen}.case").read_text()), pathlib.Path(f"{seen}.env").read_text()
     assert case["words"] == [case["folder"], "--max-model-len", "40960"]
-    assert case["card"]["capability"] == 90 and case["mem"] == [72783501128]
+    assert case["card"]["capability"] == 90 and case["mem"] == [72783501128, 64 * 72783501128]
     assert "hf_secret" not in environment and f"HOME={tmp_path}/temporary/" in environment and "HF_HUB_OFFLINE=1" in environment
     assert pathlib.Path(f"{seen}.files").read_text().split() == ["config.json"]
 
@@ -220,6 +230,30 @@ def test_a_calibration_changes_later_plans(ask, tmp_path):
     # For another release or length, kvplan uses none of it.
     for other in (dict(given, engine="vllm@0.98"), dict(given, max_model_len=8192)):
         assert kvplan.plan(QWEN, calibration=file, **other)["calibration"] is None
+
+
+def test_what_is_stored_of_answers():
+    # SGLang 0.5.23's figures for Qwen3-0.6B. With states, a part of the budget is not for tokens.
+    row = {"cells": {"_cell_size": 114688}, "args": {"page_size": 1}, "pool": {"max_total_num_tokens": 600280}}
+    assert said("sglang", row, False, 600280 * 114688 + 5) == "token_bytes=114688"
+    assert said("sglang", row, False, 700000 * 114688) == ""
+    # vLLM's blocks are those of the second budget if one sequence does not fit in the first.
+    row = {**ANSWER, "plans": [{"mem": 1 << 30, "needed_gib": 4.38}, *ANSWER["plans"]]}
+    assert said("vllm", row, False, 1 << 30) == "block_bytes=1835008,request_blocks=2560,block_tokens=16,graph_sizes=51,prefix_caching=1"
+
+
+UNKNOWN = "The checkpoint you are trying to load has model type `a_b` but Transformers does not recognize this architecture"
+
+
+@pytest.mark.parametrize("raised, kind, words", [
+    (f"exec({f'raise ValueError({UNKNOWN!r})'!r})", "not_run", "its transformers does not know model type a_b"),
+    ("None.vocab", "not_run", "'NoneType' object has no attribute 'vocab'"),
+    ("ask.gone", "missed", "has no attribute 'gone'")])
+def test_errors_of_the_engine(raised, kind, words):
+    code = ("import ask, json, sys, types; sys.modules['single'] = types.SimpleNamespace(row=lambda case: eval(sys.argv[1])); "
+            "print(json.dumps(ask.answer_of('vllm', {'folder': ''})), file=ask.ANSWERS)")
+    done = subprocess.run([sys.executable, "-c", code, raised], cwd=_engine.ADAPTERS, capture_output=True, text=True, check=True)
+    assert words in json.loads(done.stdout)[kind]
 
 
 def test_a_report_is_a_row_of_conformance(ask, tmp_path):
