@@ -100,8 +100,10 @@ def vllm(plan: Answer, row: Row) -> List[Figure]:
 # --- SGLang
 
 def sglang(plan: Answer, row: Row) -> List[Figure]:
+    # If the weights do not fit, there is no budget to compare what the engine makes of it.
+    has_budget = plan["capacity"] is not None and plan["capacity"]["kv_cache_memory_bytes"] > 0
     # Kernels are chosen with the weights, which are not loaded.
-    out = [_start(plan, row, ("quantization", "card"), by_memory=True)]
+    out = [_start(plan, row, ("quantization", "card"), by_memory=has_budget)]
     if "refused" in row:
         return out
     settings, capacity, args = plan["engine_settings"], plan["capacity"], row["args"]
@@ -118,9 +120,9 @@ def sglang(plan: Answer, row: Row) -> List[Figure]:
         built = row["weights_built"]["parameters"] + row["weights_built"]["buffers"]
         planned = _lines(plan, "weights", lambda line_id, what: not (line_id.replace("_", " ") or what).startswith("loading"))
         out.append(Figure("weights, bytes", planned, built, FEW_KILOBYTES))
-    if capacity is not None and row.get("pool"):
+    if has_budget and row.get("pool"):
         out.append(Figure("tokens", capacity["tokens"], row["pool"]["max_total_num_tokens"]))
-    if "built" in row:
+    if has_budget and "built" in row:
         table = _lines(plan, "runtime", lambda line_id, _: line_id == "request_table")
         out.append(Figure("request table, bytes", table, row["built"]["req_table_bytes"]))
     if "state_slot" in row:

@@ -23,6 +23,7 @@ LONGEST = 300
 PR_SET_PDEATHSIG = 1
 NEEDS_CODE = "the model needs code of its repository, which verify never runs"
 LACKING = re.compile(r"'(\w*Config)' object has no attribute '(\w+)'")
+UNKNOWN_TYPE = re.compile(r"model type `([\w.-]+)` but Transformers does not recognize")
 UNKNOWN_CLASS = re.compile(r"architectures? .* (?:is|are) not supported")
 REMOTE = re.compile(r"trust_remote_code|custom code|remote code", re.IGNORECASE)
 
@@ -71,17 +72,21 @@ def answer_of(engine, case):
     try:
         row = importlib.import_module("single").row(case)
         unknown = names_code(case) and UNKNOWN_CLASS.search(row.get("refused", ""))
-        return row if not unknown and not REMOTE.search(row.get("not_run", "")) else {"not_run": NEEDS_CODE}
+        remote = REMOTE.search(row.get("not_run", "") + row.get("refused", ""))
+        return {"not_run": NEEDS_CODE} if unknown or remote else row
     except (Exception, SystemExit) as error:
         words = one_line(error)
         if REMOTE.search(words):
             return {"not_run": NEEDS_CODE}
         if lacking := LACKING.search(words):
             return {"not_run": f"the config has no {lacking[2]}, which {lacking[1]} needs"}
+        if unknown := UNKNOWN_TYPE.search(str(error)):
+            return {"not_run": f"its transformers does not know model type {unknown[1]}"}
         own = {"mlx": "mlx_lm"}.get(engine, engine)
         if isinstance(error, ModuleNotFoundError) and (error.name or own).split(".")[0] != own:
             return {"broken": f"no package {error.name}"}
-        moved = raised_here(error) or isinstance(error, (ImportError, AttributeError, TypeError))
+        absent = isinstance(error, AttributeError) and getattr(error, "obj", error) is None  # a file that the folder lacks
+        moved = raised_here(error) or isinstance(error, (ImportError, AttributeError, TypeError)) and not absent
         return {"missed" if moved else "not_run": f"{words} ({place(error)})"}
 
 
