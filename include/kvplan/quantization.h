@@ -20,6 +20,7 @@ struct WeightScheme {
   std::uint64_t tensor_bits = 0;  // additional bits of a matrix (codebooks); 0: the type's own
   std::uint64_t block_rows = 0, block_columns = 0;
   bool has_zero_points = true;
+  bool is_symmetric = true;  // GPTQ's sym; its files have zero points in both cases
   bool double_quantized = true;
   bool has_fp4_activations = false;  // kernels multiply FP4 by FP4
   friend auto operator<=>(const WeightScheme&, const WeightScheme&) = default;

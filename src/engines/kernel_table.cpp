@@ -46,6 +46,7 @@ bool has_part(const KernelRow& row, const EngineInput& input, const QuantDeclara
   switch (row.part) {
     case KernelPart::kWeights: return true;
     case KernelPart::kBlocks: return quantization.scheme && quantization.scheme->block_rows > 0;
+    case KernelPart::kAsymmetric: return quantization.scheme && !quantization.scheme->is_symmetric;
     case KernelPart::kFp4Activations: return quantization.scheme && quantization.scheme->has_fp4_activations;
     case KernelPart::kExperts: return has_experts;
     case KernelPart::kPlainExperts: return has_experts && kinds.plain;
@@ -69,6 +70,7 @@ std::string_view name_of(KernelPart part) {
   switch (part) {
     case KernelPart::kWeights: return "weights";
     case KernelPart::kBlocks: return "weights with a scale for each block";
+    case KernelPart::kAsymmetric: return "asymmetric weights";
     case KernelPart::kFp4Activations: return "weights with FP4 activations";
     case KernelPart::kExperts: return "experts";
     case KernelPart::kPlainExperts: return "experts without a gate";

@@ -15,6 +15,7 @@ namespace kvplan {
 enum class KernelPart : std::uint8_t {
   kWeights,         // all of them
   kBlocks,          // weights with a scale for each block
+  kAsymmetric,      // GPTQ's with zero points that count (sym=false)
   kFp4Activations,  // weights that are multiplied by activations in FP4
   kExperts,         // routed experts
   kPlainExperts,    // routed experts without a gate

@@ -281,8 +281,9 @@ void read_compressed_tensors(QuantDeclaration& out, const Fields& config) {
 }
 
 void read_gptq(QuantDeclaration& out, const Fields& config) {
-  const auto scheme_of = [](std::uint64_t bits, std::uint64_t size) {
+  const auto scheme_of = [&config](std::uint64_t bits, std::uint64_t size) {
     WeightScheme scheme = integers("gptq-int4", "gptq-int8", bits);
+    scheme.is_symmetric = config.flag("sym", true);
     if (bits == 3000 || bits == 2000) scheme.type = "gptq-int" + std::to_string(bits / 1000);
     scheme.group_size = whole_row_if_0(size);
     return scheme;

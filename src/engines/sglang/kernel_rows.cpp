@@ -11,6 +11,9 @@ constexpr const char* kNoFp8 =
 constexpr const char* kNoNvfp4 =
     "Current platform does not support NVFP4 quantization. Please use Blackwell and above.";
 constexpr const char* kAda = "use a GPU of compute capability 8.9 or newer, or 4-bit weights";
+constexpr const char* kNoGptq = "Unknown quantization method: gptq";
+constexpr const char* kGptqCure = "use SGLang 0.5.19, or a checkpoint in 4 or 8 bits with sym=true";
+constexpr std::string_view kMarlinOnly = "BASE_QUANTIZATION_METHODS has only gptq_marlin on CUDA; GPTQConfig in 0.5.19";
 constexpr std::string_view kLeast = "get_min_capability of the method's class, in the releases on both sides";
 
 // clang-format off
@@ -38,6 +41,10 @@ constexpr KernelRow kKernels[] = {
     {.methods = "mxfp4", .cards = "80+", .evidence = kLeast},
     {.methods = "awq", .cards = "75+", .evidence = kLeast},
     {.methods = "gptq", .cards = "60+", .evidence = kLeast},
+    {.methods = "gptq", .types = "gptq-int2 gptq-int3", .since = {0, 5, 20}, .words = kNoGptq, .cure = kGptqCure,
+     .evidence = kMarlinOnly},
+    {.methods = "gptq", .part = kAsymmetric, .since = {0, 5, 20}, .words = kNoGptq, .cure = kGptqCure,
+     .evidence = kMarlinOnly},
     {.methods = "bitsandbytes", .cards = "70+", .evidence = kLeast},
     {.methods = "quark", .types = "fp8", .cards = "89+", .evidence = kLeast},
     {.methods = "quark", .types = "mxfp4", .cards = "70+", .evidence = kLeast},

@@ -14,6 +14,9 @@ constexpr const char* kNotFor12 = "vLLM has no kernel of this format for compute
 constexpr const char* kSince101 = "use vLLM 0.10.1 or newer";
 constexpr const char* kNoNvfp4Experts = "No NvFp4 MoE backend supports the deployment configuration.";
 constexpr const char* kNewerOrCard = "use a newer release, or a GPU of compute capability 10.0";
+constexpr const char* kGptqBits = "Unsupported quantization config: GPTQ needs 4 or 8 bits, and sym=True";
+constexpr const char* kGptqCure = "use vLLM 0.21, or a checkpoint in 4 or 8 bits with sym=true";
+constexpr std::string_view kAutoGptq = "AutoGPTQConfig.TYPE_MAP; 0.21 has GPTQConfig for other checkpoints";
 constexpr std::string_view kMinimum = "get_min_capability of the method's class, in the releases on both sides";
 constexpr std::string_view kOracle =
     "fused_moe/oracle/nvfp4.py with _supports_current_device and _supports_activation "
@@ -72,6 +75,10 @@ constexpr KernelRow kRows[] = {
     {.methods = "modelopt", .types = "mxfp8", .cards = "80+", .since = of_minor(20), .evidence = kMinimum},
     {.methods = "awq torchao", .cards = "75+", .evidence = kMinimum},
     {.methods = "gptq", .cards = "60+", .evidence = kMinimum},
+    {.methods = "gptq", .types = "gptq-int2 gptq-int3", .since = of_minor(22), .words = kGptqBits, .cure = kGptqCure,
+     .evidence = kAutoGptq},
+    {.methods = "gptq", .part = kAsymmetric, .since = of_minor(22), .words = kGptqBits, .cure = kGptqCure,
+     .evidence = kAutoGptq},
     {.methods = "bitsandbytes", .cards = "70+", .evidence = kMinimum},
     {.methods = "mxfp4 fbgemm_fp8 experts_int8", .cards = "80+", .evidence = kMinimum},
     {.methods = "quark", .types = "fp8", .cards = "89+", .evidence = kMinimum},
