@@ -62,7 +62,16 @@ struct LibraryClass {
   When<> when;
 };
 constexpr LibraryClass kLibraryClasses[] = {
-    {"T5ForConditionalGeneration JambaForCausalLM", false, {}},
+    // is_backend_compatible() of transformers 4.57.1 and 5.19.0, the ones of 0.5.8 and 0.5.23
+    {"BambaForCausalLM BartForConditionalGeneration BioGptForCausalLM BlenderbotForConditionalGeneration "
+     "BloomForCausalLM CodeGenForCausalLM CpmAntForCausalLM FalconForCausalLM Florence2ForConditionalGeneration "
+     "GPTNeoForCausalLM JambaForCausalLM JanusForConditionalGeneration LongT5ForConditionalGeneration "
+     "M2M100ForConditionalGeneration MBartForConditionalGeneration MT5ForConditionalGeneration MarianMTModel "
+     "MptForCausalLM OlmoHybridForCausalLM PegasusForConditionalGeneration RwkvForCausalLM "
+     "SwitchTransformersForConditionalGeneration T5ForConditionalGeneration UMT5ForConditionalGeneration "
+     "XGLMForCausalLM Zamba2ForCausalLM ZambaForCausalLM xLSTMForCausalLM",
+     false,
+     {}},
     {"RecurrentGemmaForCausalLM", false, {.until = {0, 5, 22}}},  // installs transformers 5.12.1; later releases 5.19.0
     {"RecurrentGemmaForCausalLM", true, {.since = {0, 5, 22}}},
     {"Lfm2ForCausalLM", true, {.until = {0, 5, 9}}},

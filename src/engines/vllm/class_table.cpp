@@ -13,6 +13,13 @@ constexpr ClassRow<C> kClasses[] = {
     {&C::is_missing, {Arch::kRwkv, Arch::kRecurrentGemma, Arch::kXlstm, Arch::kT5, Arch::kT5Gemma, Arch::kMarian}},
     // Refusals in testdata/conformance/launch-vllm.jsonl.
     {&C::is_unregistered, {}, "JetMoEForCausalLM Step3p7FlashForCausalLM"},
+    // Neither in registry.py nor compatible with it (is_backend_compatible of transformers 5.20).
+    {&C::is_unregistered,
+     {},
+     "BigBirdPegasusForConditionalGeneration BioGptForCausalLM BlenderbotForConditionalGeneration CodeGenForCausalLM "
+     "CpmAntForCausalLM GPTNeoForCausalLM JanusForConditionalGeneration LongT5ForConditionalGeneration "
+     "M2M100ForConditionalGeneration MT5ForConditionalGeneration PegasusForConditionalGeneration "
+     "SwitchTransformersForConditionalGeneration UMT5ForConditionalGeneration XGLMForCausalLM ZambaForCausalLM"},
     {&C::lacks_lora,
      {},
      "FalconMambaForCausalLM Gemma3nForConditionalGeneration KimiK3ForConditionalGeneration KimiLinearForCausalLM "
