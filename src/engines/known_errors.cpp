@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engines/estimates.h"
 #include "engines/llama_cpp/rules.h"
 #include "engines/vllm/vllm.h"
 #include "kvplan/strings.h"
@@ -229,6 +230,12 @@ constexpr KnownError kErrors[] = {
     {.engine = "sglang", .name = "Inkling's windows in SGLang", .effect = kUnknown, .types = "inkling_text inkling_mm_model",
      .tells = "kvplan does not know whether SGLang keeps every token of Inkling's windows; its KV cache may be several times larger than planned",
      .why = "vLLM's class keeps them all. SGLang was not run with it; only the code of its pools was read."},
+    {.engine = "sglang", .name = "pools of encoders", .effect = kWarning, .when = is_encoder,
+     .tells = "SGLang gives its pool of tokens the memory that this plan leaves free, although an encoder caches none",
+     .why = "init_memory_pool does not ask whether the model generates (kvplan verify with 0.5.23)."},
+    {.engine = "sglang", .name = "towers in transformers' classes", .effect = kWarning, .types = "idefics3 fuyu",
+     .tells = "SGLang runs this model with transformers' own class; this plan's weights are 2 MB too large, and its tokens up to 1 % too low",
+     .why = "That class has no rotary table, and SGLang does not count it as multimodal (kvplan verify with 0.5.23)."},
     {.engine = "sglang", .name = "MiniMax-M3 as a vision model", .effect = kUnknown, .types = "minimax_m3_vl minimax_m3_vl_text",
      .tells = "SGLang runs MiniMax-M3 with a different memory fraction and page size; this plan's weights are 9 % too small, and its tokens are off too",
      .why = "Runs of 0.5.21 and 0.5.23 gave a memory fraction of 0.694 (kvplan plans 0.778) and 8.6 % more weights."},

@@ -232,6 +232,10 @@ constexpr TensorEdit kEdits[] = {
     {kDeepseekV4, SplitBy{"attn_sink", Split::kNone}},
     // transformers' class always normalizes queries and keys.
     {"HunYuanDenseV1ForCausalLM HunYuanMoEV1ForCausalLM", DropTensors{"q_norm k_norm"}, "", {.unless = "use_qk_norm"}},
+    // LlamaMLP has no biases.
+    {"LlamaForCausalLM", DropTensors{"mlp.gate_proj.bias mlp.up_proj.bias mlp.down_proj.bias"}, "models/llama.py"},
+    {"LagunaForCausalLM", KeepAs{"<routers>", Kept::kFloat32}, "models/laguna.py"},
+    {"BertModel XLMRobertaModel", DropTensors{"pooler.dense pooler.dense.bias"}, "models/bert.py, roberta.py"},
 
     // Heads.
     {kMistral3, SetHead{HeadRule::kOwnByDefault}},

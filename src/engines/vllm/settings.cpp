@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engines/drafts.h"
+#include "engines/estimates.h"
 #include "engines/vllm/class_table.h"
 
 namespace kvplan {
@@ -22,6 +23,11 @@ static bool is_large(const CardRequest& card) {
   return !is_a100 && card.memory->count() >= kLarge;
 }
 
+// An encoder of texts. Where only a request is known there are no layers.
+static bool reads_at_once(const EngineInput& input) {
+  return !input.caches.empty() && is_encoder(input);
+}
+
 bool vllm_exchanges_experts(const Request& request) {
   return request.parallel.expert && request.parallel.data > 1;
 }
@@ -37,6 +43,9 @@ std::uint64_t vllm_batched_tokens(const EngineInput& input, const VllmRules& rul
   if (rules.batched_dp_default && vllm_batches_experts(request)) return kBatchedDp;
   const bool is_largest = request.card.memory && request.card.memory->count() >= kLargest;
   const std::uint64_t usual = !is_large(request.card) ? 2048 : is_largest && rules.largest_batches ? 16384 : 8192;
+  // No chunks for an encoder (ModelConfig.is_chunked_prefill_supported).
+  if (reads_at_once(input))
+    return std::max(usual, input.request.max_model_len.value_or(input.model.max_model_len).count());
   const bool whole = input.model.vision && input.model.vision->both_ways && rules.whole_items &&
                      !request.extras.language_model_only && vllm_class(input.model).takes_videos_whole;
   return whole ? std::max(usual, kGemma4Video) : usual;
@@ -51,8 +60,8 @@ std::uint64_t vllm_max_num_seqs(const Request& request, const VllmRules& rules) 
 bool vllm_caches_prefixes(const EngineInput& input, bool has_states, const VllmRules& rules) {
   const Request& request = input.request;
   if (request.prefix_caching) return *request.prefix_caching;
-  // Generating encoder-decoders cache none (ModelConfig.is_prefix_caching_supported).
-  if (!has_states) return rules.v1_engine && !vllm_has_cross_attention(input);
+  // Encoders and encoder-decoders cache none (ModelConfig.is_prefix_caching_supported).
+  if (!has_states) return rules.v1_engine && !reads_at_once(input) && !vllm_has_cross_attention(input);
   return (rules.caches_states && !vllm_class(input.model).is_attention_free) ||
          request.vllm.mamba_cache_mode.value_or("none") != "none";
 }

@@ -146,6 +146,9 @@ constexpr Archs kGemmas{Arch::kGemma, Arch::kGemma2, Arch::kGemma3};
 constexpr Archs kGemmasByLayer{Arch::kGemma3n, Arch::kGemma4, Arch::kGemma4Unified};
 constexpr Archs kDeepseeks{Arch::kDeepseekV3, Arch::kDeepseekV32, Arch::kGlmMoeDsa};
 constexpr Archs kDeepseekV4{Arch::kDeepseekV4};
+constexpr std::string_view kEncoders =
+    "BertModel BertForSequenceClassification RobertaModel RobertaForSequenceClassification XLMRobertaModel "
+    "XLMRobertaForSequenceClassification";
 constexpr std::string_view kMoss = "MossTranscribeDiarizeForConditionalGeneration";
 constexpr Archs kKimi{Arch::kKimiLinear, Arch::kKimiK3};
 
@@ -220,6 +223,13 @@ constexpr TensorEdit kEdits[] = {
     // vLLM runs this model with GLM-4's class.
     {"Glm4vForConditionalGeneration", DropTensors{"self_attn.q_proj.bias self_attn.k_proj.bias self_attn.v_proj.bias"},
      "models/glm4.py", {.unless = "attention_bias=true"}},
+    // Files store a copy of the head.
+    {"FalconForCausalLM", SetHead{HeadRule::kTiedByDefault}, "models/falcon.py"},
+    {"BertModel RobertaModel XLMRobertaModel", DropTensors{"pooler.dense pooler.dense.bias"}, "models/bert.py"},
+    {"RobertaForSequenceClassification XLMRobertaForSequenceClassification",
+     InFloat32{"pooler.dense pooler.dense.bias classifier classifier.bias", true}, "models/roberta.py: head_dtype"},
+    {kEncoders, AddBeside{"embeddings.position_embeddings", "position_ids", {.rows = 2}, true}, "models/bert.py: int64"},
+    {kEncoders, PadParts{"embeddings.position_embeddings embeddings.token_type_embeddings", 64}, "models/bert.py"},
     {"HunYuanDenseV1ForCausalLM", SplitBy{"<vocabulary>", Split::kRows},
      "HunYuanDenseV1ForCausalLM: HunYuan's vocabulary is not padded.", {.until = {0, 29}}},
 };
