@@ -87,8 +87,10 @@ std::uint64_t first_number(const Fields& side, std::initializer_list<std::string
 void measure_vision(const Fields& object, const Fields& side, TowerModel& out) {
   const Fields vision = side.quietly();
   out.width = first_number(vision, {"hidden_size", "embed_dim", "width"});
-  out.declared_layers = first_number(vision, {"num_hidden_layers", "vt_num_hidden_layers"});
-  out.declared_width = first_number(vision, {"hidden_size", "vt_hidden_size"});
+  const std::string type = side.find_string("model_type").value_or(object.find_string("model_type").value_or(""));
+  const Fields of_class = with_class(side, has_class(type + "_vision") ? type + "_vision" : type).quietly();
+  out.declared_layers = first_number(of_class, {"num_hidden_layers", "vt_num_hidden_layers"});
+  out.declared_width = first_number(of_class, {"hidden_size", "vt_hidden_size"});
   out.intermediate = first_number(vision, {"intermediate_size", "mlp_dim"});
   if (out.intermediate == 0) out.intermediate = out.width * 4;
   const std::uint64_t merge =

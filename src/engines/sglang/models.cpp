@@ -63,7 +63,9 @@ CacheTypes sglang_types(const ModelShape& model, const Request& request) {
     else if (its.sparse_latents && request.card.capability() > 0)
       types.key = types.value = types.model;
     // ModelOptFp8Config reads kv_cache_quant_algo, and kv_cache_scheme only if that is an object.
-    else if (model.tags_kv_by_word && model.quantization.dialect.starts_with("modelopt"))
+    // CompressedTensorsConfig reads neither.
+    else if ((model.tags_kv_by_word && model.quantization.dialect.starts_with("modelopt")) ||
+             model.quantization.dialect == "compressed-tensors")
       types.key = types.value = types.model;
   }
   // FlashMLA's layout includes the scales.

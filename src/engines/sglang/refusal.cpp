@@ -28,6 +28,13 @@ static Found library_class(const EngineInput& input) {
   return std::nullopt;
 }
 
+// ModelConfig._verify_quantization, of a quantization_config without quant_method (MLX).
+static Found unnamed_quantization(const EngineInput& input) {
+  const QuantDeclaration planned = planned_quantization(input);
+  if (planned.names_method || !is_declared(planned)) return std::nullopt;
+  return Refusal{"quantization", "Unknown quantization method: .", "use a checkpoint whose config has a quant_method"};
+}
+
 // A rank's part of an expert must be whole blocks: Fp8MoEMethod.create_weights, and for experts that are padded on
 // Blackwell, ModelRunner's check_quantized_moe_compatibility.
 static Found fp8_blocks(const EngineInput& input) {
@@ -164,6 +171,7 @@ std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load& load
   if (Found found = registry_refusal(sglang_registry_lines(), input, "SGLang")) return found;
   if (Found found = length(input, load)) return found;
   if (Found found = library_class(input)) return found;
+  if (Found found = unnamed_quantization(input)) return found;
   if (Found found = kernel_refusal(sglang_kernel_rows(), input, {})) return found;
   if (Found found = fp8_blocks(input)) return found;
   if (Found found = windows(input)) return found;
