@@ -60,6 +60,27 @@ TEST_CASE("settings: vLLM's batches, graphs and fraction of the GPU") {
   CHECK(settings_of("falcon-h1-1.5b", asked).prefix_caching == false);
 }
 
+// BGE-M3's config. Executed, release 0.33, L40S: 8,194 tokens of a batch, prefix caching off, 1,133,826,640 bytes of
+// weights, which have a pooler less and the padding and numbers of the table of positions more.
+TEST_CASE("settings: vLLM reads an encoder's input in one batch") {
+  const ModelSpec model = parse_model(R"({"architectures":["XLMRobertaModel"],"model_type":"xlm-roberta",
+      "hidden_size":1024,"intermediate_size":4096,"num_hidden_layers":24,"num_attention_heads":16,"vocab_size":250002,
+      "max_position_embeddings":8194,"type_vocab_size":1,"dtype":"float32"})");
+  Request request = on_card("vllm", "l40s");
+  request.max_model_len.reset();
+  const Plan plan = make_plan(model, request);
+  CHECK(plan.settings.max_num_batched_tokens == 8194);
+  CHECK(plan.settings.prefix_caching == false);
+  Bytes weights;
+  for (const LedgerLine& line : plan.memory[0].lines)
+    if (line.part == Section::kWeights) weights += line.bytes;
+  CHECK(weights.count() == doctest::Approx(1133826640).epsilon(1e-6));
+  request.max_model_len = Tokens(512);
+  CHECK(make_plan(model, request).settings.max_num_batched_tokens == 2048);
+  request.max_num_batched_tokens = Tokens(4096);
+  CHECK(make_plan(model, request).settings.max_num_batched_tokens == 4096);
+}
+
 TEST_CASE("settings: SGLang's chunks, graphs and limits") {
   // Executed, release 0.5.23, Qwen3-0.6B on an H100: chunked_prefill_size 8192, 36 decode graphs up to 256, no maximum
   // of running requests.

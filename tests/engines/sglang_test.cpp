@@ -25,6 +25,49 @@ TEST_CASE("SGLang: tokens of a plain pool, as its log prints them") {
   CHECK(tokens_of("deepseek-v3", request) == 720206);
 }
 
+// `kvplan verify` ran 0.5.23 for these public configs, reduced to what decides.
+TEST_CASE("SGLang: what it makes of public checkpoints") {
+  const auto plan_of = [](const std::string& config, const char* engine = "sglang@0.5.23") {
+    Request request = request_for(engine, 2048);
+    request.card.gpu = &parse_gpu("h100-80gb");
+    return make_plan(parse_model(config), request);
+  };
+  const auto refusal = [&](const std::string& config, const char* engine = "sglang@0.5.23") {
+    const auto found = plan_of(config, engine).verdict.refusal;
+    return found ? std::string(found->id) : std::string();
+  };
+  const std::string llama = R"({"architectures":["LlamaForCausalLM"],"model_type":"llama","hidden_size":2560,
+      "intermediate_size":10240,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":32,
+      "max_position_embeddings":128000,"vocab_size":49152,"attention_bias":true,"mlp_bias":true,
+      "tie_word_embeddings":true,"torch_dtype":"bfloat16")";
+  // Granite-3B-Code-128k: 7,004,492,800 bytes of weights.
+  Bytes weights;
+  for (const LedgerLine& line : plan_of(llama + "}").memory[0].lines)
+    if (line.part == Section::kWeights && line.id != LineId::kLoading) weights += line.bytes;
+  CHECK(weights.count() == doctest::Approx(7004492800).epsilon(1e-5));
+  // GPTQ in 3 bits (Genz-70B), without symmetry, and MLX's quantization_config (Qwen3-14B-MLX-4bit).
+  const std::string gptq = llama + R"(,"quantization_config":{"quant_method":"gptq","group_size":128,"bits":)";
+  CHECK(refusal(gptq + R"(3,"sym":true}})") == "quantization");
+  CHECK(refusal(gptq + R"(3,"sym":true}})", "sglang@0.5.19").empty());
+  CHECK(refusal(gptq + R"(4,"sym":false}})") == "quantization");
+  CHECK(refusal(gptq + R"(4,"sym":true}})").empty());
+  CHECK(refusal(llama + R"(,"quantization_config":{"group_size":64,"bits":4}})") == "quantization");
+  // Falcon-180B. transformers' class does not run either.
+  CHECK(refusal(R"({"architectures":["FalconForCausalLM"],"model_type":"falcon","hidden_size":4544,
+      "num_hidden_layers":32,"num_attention_heads":71,"vocab_size":65024})") == "model_class");
+  // Laguna-XS.2-FP8: 248,468 tokens, those of a cache in 16 bit.
+  const std::string scheme = R"(,"quantization_config":{"quant_method":"compressed-tensors","format":"float-quantized",
+      "config_groups":{"group_0":{"targets":["Linear"],"weights":{"num_bits":8,"type":"float","strategy":"tensor"}}},
+      "kv_cache_scheme":{"num_bits":8,"type":"float"}}})";
+  CHECK(plan_of(llama + scheme).types.key == Dtype::kBfloat16);
+  CHECK(plan_of(llama + scheme, "vllm@0.33").types.key == Dtype::kFp8E4m3);
+  // AIN (Qwen2-VL-7B): its file leaves out the tower's sizes, and the class has a hidden_size of 3,584.
+  CHECK(*plan_of(R"({"architectures":["Qwen2VLForConditionalGeneration"],"model_type":"qwen2_vl","hidden_size":3584,
+      "intermediate_size":18944,"num_hidden_layers":28,"num_attention_heads":28,"num_key_value_heads":4,
+      "vocab_size":152064,"vision_config":{"in_chans":3,"model_type":"qwen2_vl","spatial_patch_size":14}})")
+             .settings.memory_fraction == doctest::Approx(0.6346));
+}
+
 TEST_CASE("SGLang: tokens come in whole pages, and one page is a dummy") {
   Request request = request_for("sglang", 1000, 10 * kGiB);
   request.block_size = 64;

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "engines/requests.h"
+#include "support/figures.h"
 
 namespace kvplan {
 namespace {
@@ -138,6 +139,26 @@ TEST_CASE("vllm refusals: GPUs that do not support a quantization") {
   CHECK(on("compressed-tensors", "int4", "t4", "vllm@0.11") == "quantization");
   CHECK(on("compressed-tensors", "int4", "t4", "vllm@0.12").empty());
   CHECK(on("gptq", "gptq-int4", "v100-32gb", "vllm@0.20").empty());
+  // AutoGPTQConfig.TYPE_MAP (0.22). Genz-70B-GPTQ, in 3 bits, is refused by 0.33.
+  CHECK(on("gptq", "gptq-int3", "h100-80gb", "vllm@0.21").empty());
+  CHECK(on("gptq", "gptq-int3", "h100-80gb", "vllm@0.22") == "quantization");
+  CHECK(on("gptq", "gptq-int2", "h100-80gb") == "quantization");
+  CHECK(on("gptq", "gptq-int4", "h100-80gb").empty());
+  CHECK(on("gptq", "gptq-int8", "h100-80gb").empty());
+  const auto gptq = [](const char* sym, const char* engine) {
+    EngineInput input;
+    input.request = request_for(engine, 4096);
+    input.request.card.gpu = &parse_gpu("h100-80gb");
+    input.model.quantization = parse_model(R"({"model_type":"llama","hidden_size":4096,"num_hidden_layers":2,
+        "num_attention_heads":32,"intermediate_size":11008,"vocab_size":32000,"quantization_config":
+        {"quant_method":"gptq","bits":4,"group_size":128,"sym":)" +
+                                           std::string(sym) + "}}")
+                                   .quantization;
+    return id_of(input);
+  };
+  CHECK(gptq("false", "vllm@0.21").empty());
+  CHECK(gptq("false", "vllm@0.22") == "quantization");
+  CHECK(gptq("true", "vllm@0.22").empty());
   // For any weights: 7.0 until 0.20, 7.5 since then.
   CHECK(on("", "", "gtx-1080-ti", "vllm@0.20") == "card");
   CHECK(on("", "", "v100-32gb", "vllm@0.20").empty());
@@ -209,6 +230,18 @@ TEST_CASE("vllm refusals: a class that a release does not have yet, or no longer
   // transformers' code runs it since vLLM dropped its own class.
   CHECK(on("MllamaForConditionalGeneration", "vllm@0.12").empty());
   CHECK(on("LlamaForCausalLM", "vllm@0.6").empty());
+}
+
+// kvplan verify with 0.33: "Model architectures ['CodeGenForCausalLM'] are not supported for now."
+TEST_CASE("vllm refusals: a class that neither vLLM nor its way to transformers has") {
+  EngineInput input;
+  input.request = request_for("vllm", 4096);
+  for (const char* name : {"CodeGenForCausalLM", "GPTNeoForCausalLM", "LongT5ForConditionalGeneration"}) {
+    input.model.architecture = name;
+    CHECK(id_of(input) == "architecture");
+  }
+  input.model.architecture = "GPTNeoXForCausalLM";
+  CHECK(id_of(input).empty());
 }
 
 TEST_CASE("vllm refusals: an FP8 cache if the class or the GPU has no kernel") {
