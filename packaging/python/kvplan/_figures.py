@@ -154,7 +154,7 @@ def transformers(plan: Answer, row: Row) -> List[Figure]:
 # --- mlx-lm
 
 def mlx(plan: Answer, row: Row) -> List[Figure]:
-    out = [_start(plan, row)]
+    out = [_start(plan, row, ("quantization",))]  # no weights are loaded
     if "refused" in row:
         return out
     out.append(Figure("parameters", plan["model"]["parameters"]["total"], row["params"]))
