@@ -179,6 +179,7 @@ struct CommandRequest {
 struct Request {
   const Engine* engine = nullptr;  // from the table of engines; null: no engine, only what the architecture needs
   std::string engine_version;      // "" for the newest known
+  std::string turned_rule;         // a rule of the engine that is planned as on the other side of its change
 
   // The load.
   std::optional<Tokens> max_model_len;        // of one sequence

@@ -141,7 +141,6 @@ static int run_plan_once(const Invocation& call) {
   suggest(model, plan);
   add_commands(call, plan);
   const ReportForm& form = find_format(call.format);
-  if (form.is_for_people) compare_releases(model, plan);
   const Wanted wanted{.curves = form.has_curves,
                       .engines = !call.engine_given && plan.is_logical && form.is_for_people,
                       .launch = form.has_launch};
@@ -321,8 +320,7 @@ static int run_engines(const Invocation& call) {
     std::vector<EngineRule> rules;
     for (std::size_t i = 0; i < asked.size(); ++i)
       for (const RuleRow& row : rows[i])
-        rules.push_back({asked[i]->name, row.since, row.until, row.value, row.what, row.evidence,
-                         row.basis == RuleBasis::kExecuted ? "executed" : "read"});
+        rules.push_back({asked[i]->name, row.since, row.until, row.value, row.what, row.evidence, date_basis(row)});
     return answer(call, reply_of(std::span<const EngineRule>(rules)), "engines");
   }
   std::vector<EngineRow> rows;

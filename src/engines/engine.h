@@ -292,8 +292,8 @@ struct EngineDealing {
   bool decode_context = false;
   // Tensor parallelism splits vision towers and their projectors.
   bool cuts_towers = false;
-  // Whether vocabulary rows are padded to 64 on a single rank too; null: only on several ranks.
-  bool (*pads_vocab)(const Request& request) = nullptr;
+  // Vocabulary rows are padded to 64 on a single rank too.
+  bool pads_vocab = false;
   // Whether blocks of FP8 experts become smaller if ranks split them; null: never.
   bool (*refines_blocks)(const Request& request) = nullptr;
   // EPLB's buffer for moving experts is allocated with the weights, not when experts are first moved.
@@ -450,7 +450,7 @@ struct Engine {
   // (MLA). Null: the form follows from the config's keys, or the engine refuses unknown models.
   bool (*names_latents)(const EngineInput& input) = nullptr;
   // The maximum context that the engine assumes if the config has none; 0: it assumes none.
-  std::span<const std::string_view> recent{};  // older releases of the last year to compare with, oldest first
+  std::string_view oldest_recent = "";  // the first release of the last year
   Tokens assumed_length{};
   Start start = Start::kUnknown;
   // Why the engine would refuse to start even with enough memory; null: not known.

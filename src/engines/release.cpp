@@ -20,6 +20,7 @@ Release release_of(const Request& request) {
 
 std::string format_release(Release release) {
   if (release == Release{} || release == kNoEnd) return "";
+  if (release.major == 0 && release.minor == 0) return "b" + std::to_string(release.patch);  // a build of llama.cpp
   std::string out = std::to_string(release.major) + "." + std::to_string(release.minor);
   if (release.patch != 0) out += "." + std::to_string(release.patch);
   return out;
@@ -45,6 +46,12 @@ RuleRow rule_row(Release since, Release until, double value, bool is_flag, std::
   if (!is_whole) text.erase(text.find_last_not_of('0') + 1);
   if (is_flag) text = value != 0 ? "" : "no";
   return {format_release(since), format_release(until), text, std::string(what), evidence, basis};
+}
+
+std::string date_basis(const RuleRow& row) {
+  if (row.between.by != Release{})
+    return "between " + format_release(row.between.after) + " and " + format_release(row.between.by);
+  return row.basis == RuleBasis::kExecuted ? "executed" : "source";
 }
 
 }  // namespace kvplan

@@ -31,8 +31,16 @@ std::string format_release(Release release);
 // "0.4.10.post2" is {0, 4, 10}. The build "b6900" is {0, 0, 6900}, which is older than all tags.
 Release parse_release(std::string_view text);
 
-// The evidence for a rule. An executed rule has executed figures of a release before it and of one after it.
+// How the date of a change is known. kExecuted: there are executed figures of a release before it and of one after it.
+// kRead: the source of both was read.
 enum class RuleBasis : std::uint8_t { kRead, kExecuted };
+
+// If neither is possible: the newest release that is known to be older than the change, and the oldest known to have
+// it.
+struct Between {
+  Release after{}, by{};
+  bool has(Release release) const { return release > after && release < by; }
+};
 
 // One row: from `since` until before `until`, the member has the value `to`. In other releases it has the struct's
 // initial value. If several rows apply to a member, the last one wins.
@@ -44,13 +52,16 @@ struct Rule {
   std::string_view what{};      // the behaviour, in words
   std::string_view evidence{};  // a pull request, a function of the engine's source, a log
   RuleBasis basis = RuleBasis::kRead;
+  Between between{};  // `since`, or else `until`, is somewhere in here
 };
 
+// `turned`: the words of a rule that is planned as on the other side of its change.
 template <class Rules, std::size_t N>
-Rules resolve_rules(const Rule<Rules> (&table)[N], Release release) {
+Rules resolve_rules(const Rule<Rules> (&table)[N], Release release, std::string_view turned = {}) {
   Rules out;
   for (const Rule<Rules>& rule : table) {
-    if (release < rule.since || release >= rule.until) continue;
+    const bool is_on = release >= rule.since && release < rule.until;
+    if (is_on == (rule.what == turned)) continue;
     std::visit([&]<class Value>(Value Rules::*member) { out.*member = static_cast<Value>(rule.to); }, rule.sets);
   }
   return out;
@@ -62,16 +73,21 @@ struct RuleRow {
   std::string what;
   std::string_view evidence;
   RuleBasis basis = RuleBasis::kRead;
+  Between between{};
 };
+// "executed", "source", or "between 0.13 and 0.15".
+std::string date_basis(const RuleRow& row);
 RuleRow rule_row(Release since, Release until, double value, bool is_flag, std::string_view what,
                  std::string_view evidence, RuleBasis basis);
 
 template <class Rules, std::size_t N>
 std::vector<RuleRow> rule_rows(const Rule<Rules> (&table)[N]) {
   std::vector<RuleRow> out;
-  for (const Rule<Rules>& rule : table)
+  for (const Rule<Rules>& rule : table) {
     out.push_back(
         rule_row(rule.since, rule.until, rule.to, rule.sets.index() == 0, rule.what, rule.evidence, rule.basis));
+    out.back().between = rule.between;
+  }
   return out;
 }
 

@@ -426,7 +426,7 @@ struct EngineRule {
   std::string_view engine;
   std::string since, until, value;  // the value; empty if the rule is just on or off
   std::string_view rule, evidence;
-  std::string_view checked;  // "executed": the engine's code was run before and after the change; else "read"
+  std::string checked;  // how its date is known, as in date_basis()
 };
 
 }  // namespace kvplan

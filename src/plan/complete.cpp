@@ -1,8 +1,10 @@
 #include "plan/questions.h"
 
 #include <algorithm>
+#include <set>
 
 #include "engines/estimates.h"
+#include "engines/release.h"
 #include "formulas/heads.h"
 #include "formulas/kinds.h"
 #include "kvplan/error.h"
@@ -176,28 +178,34 @@ void suggest(const ModelSpec& model, Plan& plan) {
   plan.verdict.has_sought = true;
 }
 
-void compare_releases(const ModelSpec& model, Plan& plan) {
+static std::optional<Plan> plan_if_possible(const ModelSpec& model, const Request& request) {
+  try {
+    return make_plan(model, request);
+  } catch (const Error& error) {
+    take_as_misfit(error);
+    return std::nullopt;
+  }
+}
+
+// If the releases of the last year differ by more than 2 %, adds a note with their range.
+static void compare_releases(const ModelSpec& model, Request request, Plan& plan) {
   constexpr double kWorthTelling = 0.02;
-  constexpr std::size_t kMostRules = 4096;  // for a hostile config every release takes as long as the plan
-  if (!plan.request.engine_version.empty() || model.quantization.rules.size() > kMostRules) return;
-  const Engine& engine = engine_of(plan.request);
+  const Engine& engine = engine_of(request);
   const Bytes newest = plan.fullest().total;
   Bytes least = newest, most = newest;
-  std::string_view oldest;
-  Request request = plan.request;
-  request.parallel.given = true;
-  for (const std::string_view release : engine.recent) {
-    request.engine_version = release;
-    try {
-      const Plan older = make_plan(model, request);
-      // The older release lacks the model or something else in the request.
-      if (older.verdict.refusal && !plan.verdict.refusal) continue;
-      least = std::min(least, older.fullest().total);
-      most = std::max(most, older.fullest().total);
-      if (oldest.empty()) oldest = release;
-    } catch (const Error& error) {
-      take_as_misfit(error);
-    }
+  std::string oldest;
+  std::set<Release> releases{parse_release(engine.oldest_recent)};
+  for (const RuleRow& row : engine.rules())
+    for (const Release changed : {parse_release(row.since), parse_release(row.until)})
+      if (changed > *releases.begin()) releases.insert(changed);
+  for (const Release release : releases) {
+    request.engine_version = format_release(release);
+    const auto older = plan_if_possible(model, request);
+    // The older release may lack the model or something else in the request.
+    if (!older || (older->verdict.refusal && !plan.verdict.refusal)) continue;
+    least = std::min(least, older->fullest().total);
+    most = std::max(most, older->fullest().total);
+    if (oldest.empty()) oldest = request.engine_version;
   }
   if (static_cast<double>((most - least).count()) <= kWorthTelling * static_cast<double>(newest.count())) return;
   inform(plan.notes, "releases_differ",
@@ -205,9 +213,34 @@ void compare_releases(const ModelSpec& model, Plan& plan) {
           "--engine {engine}@RELEASE",
           {{"engine", engine.name},
            {"oldest", oldest},
-           {"newest", engine.versions.back().version},
+           {"newest", format_release(std::max(*releases.rbegin(), parse_release(engine.versions.back().version)))},
            {"least", least},
            {"most", most}}});
+}
+
+// For each rule that may have changed before or after the named release: what the request takes either way.
+static void turn_uncertain_rules(const ModelSpec& model, Request request, Plan& plan) {
+  const Release release = parse_release(request.engine_version);
+  const auto tokens = [](const Plan& of) { return of.capacity ? of.capacity->tokens.value_or(0) : 0; };
+  for (const RuleRow& row : engine_of(request).rules()) {
+    if (!row.between.has(release)) continue;
+    request.turned_rule = row.what;
+    const auto other = plan_if_possible(model, request);
+    const Plan& turned = other ? *other : plan;
+    const auto [least, most] = std::minmax({plan.fullest().total, turned.fullest().total});
+    const auto [fewest, all] = std::minmax({tokens(plan), tokens(turned)});
+    const bool may_fail = !other || plan.verdict.starts != turned.verdict.starts;
+    if (least == most && fewest == all && !may_fail) continue;
+    const std::string range = least != most   ? format_bytes(least) + " to " + format_bytes(most) + " per GPU"
+                              : fewest != all ? std::to_string(fewest) + " to " + std::to_string(all) + " tokens of KV"
+                                              : "the engine may not start";
+    inform(plan.notes, "date_not_known",
+           {"{range}: kvplan does not know in which release between {after} and {by} this changed: {what}",
+            {{"range", range},
+             {"after", format_release(row.between.after)},
+             {"by", format_release(row.between.by)},
+             {"what", row.what}}});
+  }
 }
 
 void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan) {
@@ -216,6 +249,14 @@ void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan) {
     Request fewer = plan.as_asked();
     fewer.max_num_seqs = plan.verdict.largest_seqs_cap;
     plan = make_plan(cache, fewer);
+  }
+  constexpr std::size_t kMost = 4096;  // for a hostile config every release takes as long as the plan
+  const Engine& engine = engine_of(plan.request);
+  if (engine.rules != nullptr && model.quantization.rules.size() + model.layers.size() <= kMost) {
+    Request same = plan.unplaced();
+    same.parallel.given = true;
+    if (!same.engine_version.empty()) turn_uncertain_rules(model, same, plan);
+    if (same.engine_version.empty() && !engine.oldest_recent.empty()) compare_releases(model, same, plan);
   }
   const EngineInput input = engine_input(model, plan.request);
   std::vector<Note> notes_of_layout;

@@ -86,10 +86,6 @@ struct Wanted {
 // Adds remedies to the verdict of a plan that does not fit.
 void suggest(const ModelSpec& model, Plan& plan);
 
-// If the request names no release and the releases of the last year differ by more than 2 %, adds a note with their
-// range.
-void compare_releases(const ModelSpec& model, Plan& plan);
-
 void complete(const ModelSpec& model, const Wanted& wanted, Plan& plan);
 
 // The plan as a command of its engine. Throws Error if the engine has no command, or no option for something in the

@@ -226,7 +226,7 @@ WeightRequest weight_request(const ModelSpec& model, const Request& request) {
   share.embedding_on_host = engine.loading.embedding_on_host;
   share.cuts_towers = engine.parallel.cuts_towers && !request.extras.whole_towers;
   share.keeps_types = engine.loading.keeps_types;
-  share.pads_vocab = engine.parallel.pads_vocab != nullptr && engine.parallel.pads_vocab(request);
+  share.pads_vocab = engine.parallel.pads_vocab;
   share.refines_blocks = engine.parallel.refines_blocks != nullptr && engine.parallel.refines_blocks(request);
   if (engine.loading.mxfp4_layout != nullptr) share.mxfp4 = engine.loading.mxfp4_layout(request);
   return out;

@@ -52,7 +52,7 @@ const Table<EngineRule> Schema<EngineRule>::table(
      {"rule", at<&T::rule>},
      {"value", or_null<&T::value>, "null if the rule is only on or off"},
      {"evidence", at<&T::evidence>},
-     {"checked", at<&T::checked>, limit(R"("enum": ["executed", "read"])")}});
+     {"checked", at<&T::checked>, limit(R"("pattern": "^(executed|source|between .* and .*)$")")}});
 
 template <>
 const Table<std::span<const EngineRule>> Schema<std::span<const EngineRule>>::table("rules", "kvplan engines --rules",

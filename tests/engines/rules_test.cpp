@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
+#include <set>
 
 #include "engines/lora_slots.h"
 #include "engines/requests.h"
@@ -16,6 +16,7 @@
 #include "formulas/compressed.h"
 #include "kvplan/error.h"
 #include "plan/plan.h"
+#include "plan/questions.h"
 #include "plan/steps.h"
 #include "support/figures.h"
 
@@ -676,13 +677,6 @@ TEST_CASE("rules: vLLM's blocks of one rank, their reasons and their tensors") {
   CHECK(stages->capacity(Bytes(1000 * 65536), load).num_blocks == 1000);
 }
 
-Release parse_release(const std::string& text) {
-  Release out;
-  char dot = '.';
-  std::istringstream(text) >> out.major >> dot >> out.minor >> dot >> out.patch;
-  return out;
-}
-
 // The release that a file of executed figures names. Build b11739 of llama.cpp is of 0.6.
 Release executed_release(const Engine& engine, const std::string& text) {
   if (text == "b11739") return {0, 6};
@@ -714,11 +708,92 @@ TEST_CASE("rules: for an executed row, the releases on both sides of the change 
   }
 }
 
+TEST_CASE("rules: a bracketed row has its change in the bracket, and planning its other side turns only that row") {
+  std::size_t bracketed = 0;
+  for (const Engine& engine : engines()) {
+    if (engine.rules == nullptr) continue;
+    std::set<std::string> turned;
+    for (const RuleRow& row : engine.rules()) {
+      INFO(engine.name << ": " << row.what);
+      if (row.between.by == Release{}) continue;
+      ++bracketed;
+      const Release change = parse_release(row.since.empty() ? row.until : row.since);
+      CHECK(row.between.after < change);
+      CHECK(change <= row.between.by);
+      CHECK(row.basis == RuleBasis::kRead);
+      CHECK(turned.insert(row.what).second);
+      CHECK(date_basis(row) ==
+            "between " + format_release(row.between.after) + " and " + format_release(row.between.by));
+    }
+  }
+  CHECK(bracketed > 10);
+}
+
+TEST_CASE("rules: a planted row of unknown date is on or off in its bracket, and certain outside of it") {
+  struct Planted {
+    bool on = false, other = false;
+    std::uint64_t size = 16;
+  };
+  constexpr Rule<Planted> kPlanted[] = {
+      {&Planted::on, 1, {0, 15}, kNoEnd, "planted", "a log", RuleBasis::kRead, {{0, 13}, {0, 15}}},
+      {&Planted::other, 1, {0, 15}, kNoEnd, "other", "source"},
+      {&Planted::size, 64, {0, 15}, kNoEnd, "size", "a log", RuleBasis::kRead, {{0, 13}, {0, 15}}},
+  };
+  const Release inside{0, 14};
+  CHECK_FALSE(resolve_rules(kPlanted, inside).on);
+  CHECK(resolve_rules(kPlanted, inside, "planted").on);
+  CHECK_FALSE(resolve_rules(kPlanted, inside, "planted").other);
+  CHECK(resolve_rules(kPlanted, inside, "planted").size == 16);
+  CHECK(resolve_rules(kPlanted, inside, "size").size == 64);
+  CHECK_FALSE(resolve_rules(kPlanted, {0, 15}, "planted").on);
+  const std::vector<RuleRow> rows = rule_rows(kPlanted);
+  CHECK(rows.front().between.has(inside));
+  CHECK_FALSE(rows.front().between.has({0, 13}));
+  CHECK_FALSE(rows.front().between.has({0, 15}));
+  CHECK(date_basis(rows.front()) == "between 0.13 and 0.15");
+  CHECK(date_basis(rows[1]) == "source");
+}
+
+// For every row of unknown date, a plan in its bracket has both numbers exactly if they differ.
+TEST_CASE("rules: a plan at a release in a bracket has both numbers if they differ") {
+  std::size_t told = 0;
+  for (const Engine& engine : engines()) {
+    if (engine.rules == nullptr) continue;
+    for (const RuleRow& row : engine.rules()) {
+      if (row.between.by == Release{}) continue;
+      Release inside = row.between.after;
+      ++inside.patch;
+      for (const char* name : {"llama-3.1-8b", "deepseek-v3", "gpt-oss-20b"}) {
+        INFO(engine.name << " " << format_release(inside) << " " << name << ": " << row.what);
+        const ModelSpec model = test_model(name);
+        Request request = request_for(std::string(engine.name) + "@" + format_release(inside), 8192);
+        request.card.gpu = &parse_gpu("h200");
+        Plan plan = make_plan(model, request);
+        request.turned_rule = row.what;
+        request.parallel.given = true;
+        const Plan other = make_plan(model, request);
+        complete(model, {}, plan);
+        const bool has_note = std::any_of(plan.notes.begin(), plan.notes.end(), [&](const Note& note) {
+          return note.code == "date_not_known" && in_words(note.message).ends_with(row.what);
+        });
+        REQUIRE(plan.capacity);
+        REQUIRE(other.capacity);
+        const bool differs = plan.fullest().total != other.fullest().total ||
+                             plan.capacity->tokens != other.capacity->tokens ||
+                             plan.verdict.starts != other.verdict.starts;
+        CHECK(has_note == differs);
+        told += has_note ? 1 : 0;
+      }
+    }
+  }
+  CHECK(told > 0);
+}
+
 TEST_CASE("rules: SGLang 0.4 means most of its releases, 0.5 its newest") {
   const auto rules = [](const std::string& engine) { return sglang_rules(request_for(engine, 4096)); };
   CHECK_FALSE(rules("sglang@0.4").sizes_by_card);
-  CHECK_FALSE(rules("sglang@0.4.8").sizes_by_card);
-  CHECK(rules("sglang@0.4.9").sizes_by_card);
+  CHECK_FALSE(rules("sglang@0.4.7").sizes_by_card);
+  CHECK(rules("sglang@0.4.8").sizes_by_card);
   CHECK_FALSE(rules("sglang@0.5.22").tokenspeed_is_cutedsl);
   for (const char* newest : {"sglang", "sglang@0.5", "sglang@0.5.23", "sglang@0.6"})
     CHECK(rules(newest).tokenspeed_is_cutedsl);

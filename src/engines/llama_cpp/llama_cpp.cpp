@@ -266,6 +266,7 @@ Engine llama_cpp_engine() {
                 layout,
                 llama_cpp_overhead};
   engine.rules = llama_rule_rows;
+  engine.oldest_recent = "b7190";
   engine.model_prefix = "llama.cpp:";
   engine.model_suffix = ".gguf";
   engine.names_latents = llama_cpp_names_latents;

@@ -79,7 +79,7 @@ std::vector<RuleRow> mlx_rule_rows() {
 
 std::vector<LedgerLine> mlx_scores(const EngineInput& input, const std::vector<LayerCache>& caches,
                                    const MlxModule& module, const MlxStep& step) {
-  const MlxRules rules = resolve_rules(kMlxRules, release_of(input.request));
+  const MlxRules rules = resolve_rules(kMlxRules, release_of(input.request), input.request.turned_rule);
   const Gpu* const card = input.request.card.gpu;
   const bool has_m5 = card != nullptr && card->name.starts_with("m5");
   std::uint64_t most = 0, rows = 0, context = 0, copies = 0;

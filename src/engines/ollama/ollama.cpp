@@ -104,7 +104,7 @@ constexpr Rule<OllamaRules> kRules[] = {
      "fs/ggml/ggml.go, FlashAttention; a log of 0.20"},
 };
 OllamaRules rules_of(const Request& request) {
-  return resolve_rules(kRules, release_of(request));
+  return resolve_rules(kRules, release_of(request), request.turned_rule);
 }
 std::vector<RuleRow> rules() {
   return rule_rows(kRules);

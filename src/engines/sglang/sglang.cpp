@@ -11,10 +11,9 @@
 
 namespace kvplan {
 
-constexpr std::string_view kRecent[] = {"0.5.6", "0.5.9", "0.5.12", "0.5.14", "0.5.18"};
 constexpr EngineVersion kVersions[] = {
     {"0.3.3", "logs: plain KV; memory fractions by ranks"},
-    {"0.4", "as 0.4.9, with index keys on every layer of sparse MLA"},
+    {"0.4", "as 0.4.9"},
     {"0.4.4", "source (read) and logs: plain KV and MLA; memory fractions by ranks"},
     {"0.4.9", "source (read) and logs: plain KV and MLA; memory fractions by the GPU's size"},
     {"0.5.8", "executed: arguments and pools of plain KV, MLA, windows, states; three state slots per request"},
@@ -52,7 +51,7 @@ Engine sglang_engine() {
       "--max-model-len=--context-length --max-num-seqs=--max-running-requests "
       "--max-num-batched-tokens=--chunked-prefill-size";
   out.share_option = "--mem-fraction-static";
-  out.recent = kRecent;
+  out.oldest_recent = "0.5.6";
   out.settings = sglang_settings;
   out.parallel.cuts_towers = true;
   out.loading.counted = CountedAs::kReserved;  // "mem usage" in its log: the difference in free memory
@@ -64,7 +63,7 @@ Engine sglang_engine() {
   out.loading.makes_by = sglang_makes_by;
   out.loading.keeps_types = true;
   out.loading.mxfp4_layout = sglang_mxfp4_layout;
-  out.parallel.pads_vocab = [](const Request& request) { return sglang_rules(request).pads_vocab; };
+  out.parallel.pads_vocab = true;
   out.parallel.cuts = sglang_cuts;
   out.refusal = sglang_refusal;
   out.loading.halves_float32 = true;  // model_config.py _get_and_verify_dtype

@@ -36,7 +36,7 @@ constexpr Rule<TensorrtRules> kRules[] = {
      "start-up logs; in nearby releases it depends on a build option"},
 };
 TensorrtRules rules_of(const Request& request) {
-  return resolve_rules(kRules, release_of(request));
+  return resolve_rules(kRules, release_of(request), request.turned_rule);
 }
 std::vector<RuleRow> rules() {
   return rule_rows(kRules);

@@ -490,6 +490,7 @@ static EngineSettings settings(const EngineInput& input, const Load&) {
 Engine transformers_engine() {
   Engine out{"transformers", "hf", "generate() of transformers", kVersions, 1.0, resolve, layout, overhead};
   out.rules = transformers_rule_rows;
+  out.oldest_recent = "4.57";
   out.options = "--cache-implementation --device-map";
   out.fills_gpu = fills_gpu;
   out.kv_choices = "bfloat16 int8 int4";

@@ -7,8 +7,6 @@
 
 namespace kvplan {
 
-// The releases where most rules begin.
-constexpr std::string_view kRecent[] = {"0.12", "0.16", "0.19", "0.22", "0.26", "0.29"};
 constexpr std::array kVersions{
     EngineVersion{"0.6",
                   "V0: one block table; figures of start-up logs of 0.4 to 0.8 (blocks, CPU blocks, concurrency)"},
@@ -106,7 +104,7 @@ Engine vllm_engine() {
   engine.names_latents = [](const EngineInput& input) { return vllm_class(input.model).keeps_latents; };
   engine.utilization_of = [](const EngineInput& input) { return vllm_rules(input.request).utilization; };
   engine.cache_budget = budget;
-  engine.recent = kRecent;
+  engine.oldest_recent = "0.12";
   engine.share_option = "--gpu-memory-utilization";
   engine.settings = vllm_settings;
   engine.start = Start::kOneSequence;
@@ -130,7 +128,7 @@ Engine vllm_engine() {
   engine.loading.keeps_types = true;
   // vocab_parallel_embedding.py: dispatch_cpu_unquantized_gemm with remove_weight=False
   engine.loading.packs_embedding_on_cpu = true;
-  engine.parallel.pads_vocab = [](const Request& request) { return vllm_rules(request).pads_vocab; };
+  engine.parallel.pads_vocab = true;
   engine.parallel.refines_blocks = [](const Request& request) { return vllm_rules(request).refines_blocks; };
   engine.loading.asks_quant_method = true;  // ModelConfig._parse_quant_hf_config
   engine.loading.mxfp4_layout = vllm_mxfp4_layout;

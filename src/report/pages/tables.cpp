@@ -114,8 +114,8 @@ static Page rules_page(std::span<const EngineRule> rules) {
                     std::string(rule.rule) + (rule.value.empty() ? "" : " [" + rule.value + "]"), rule.checked,
                     rule.evidence});
   page.add("", Detail::kComment, titled_table({"engine", "since", "until", "rule", "checked", "evidence"}, 0, rows),
-           {"Since: the first release with it. Until: the first one without it. Executed: the "
-            "engine's code was run before and after the change; read: from its source or a log."});
+           {"Since: the first release with it. Until: the first one without it. Executed, or source: the engine's "
+            "code was run, or read, before and after the change. Between: only these two releases are known."});
   return page;
 }
 
