@@ -20,9 +20,9 @@ constexpr Rule<TransformersRules> kRules[] = {
      .evidence = "integrations/bitsandbytes.py: type(module) is nn.Linear"},
     {.sets = &TransformersRules::loads_float32, .until = {5, 0},
      .what = "from_pretrained loads float32 unless dtype is given", .evidence = "modeling_utils.py of 4.57 and 5.0"},
-    {.sets = &TransformersRules::packs_gguf, .since = {5, 23},
+    {.sets = &TransformersRules::packs_gguf, .since = {5, 17},
      .what = "the tensors of a GGUF stay packed where the package kernels has a kernel",
-     .evidence = "quantizers/quantizer_gguf.py; not in 5.16"},
+     .evidence = "quantizers/quantizer_gguf.py; not in 5.16.1"},
     {.sets = &TransformersRules::has_fp8_cache, .since = {5, 21},
      .what = "a quantized cache may be FP8", .evidence = "cache_utils.py: Fp8QuantizedLayer"},
     {.sets = &TransformersRules::caps_eagerly, .since = {5, 21},
@@ -64,7 +64,7 @@ static std::span<const ClassRow<TransformersClass>> classes() {
 // clang-format on
 
 TransformersRules transformers_rules(const Request& request) {
-  return resolve_rules(kRules, release_of(request));
+  return resolve_rules(kRules, release_of(request), request.turned_rule);
 }
 
 std::vector<RuleRow> transformers_rule_rows() {
