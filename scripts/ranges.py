@@ -23,7 +23,7 @@ ROWS = os.path.join(ROOT, "testdata", "observations")
 TABLE = os.path.join(ROOT, "src", "base", "range_table.cpp")
 PAGE = os.path.join(ROWS, "cross-validation.md")
 GIB = 2.0**30
-FLOORS = {"vllm activation": 0, "vllm activation, first start": 0, "vllm activation until 0.15": 0, "vllm activation until 0.8": 0, "vllm weights": 16, "sglang weights": 16, "sglang card": 0, "sglang card, unified memory": 0,
+FLOORS = {"vllm activation": 0, "vllm activation, first start": 0, "vllm activation until 0.16": 0, "vllm activation until 0.8": 0, "vllm weights": 16, "sglang weights": 16, "sglang card": 0, "sglang card, unified memory": 0,
           "vllm activation, new runner": 512, "vllm outside since 0.27": 512}  # MiB; of the others 128
 ONE_WAY = {"vllm activation, new runner", "vllm outside since 0.27"}  # a first start, whatever it compiles, adds to a plan of a later one
 MIXED = {"vllm activation, first start"}                          # later starts are in it too: no factor is both's
@@ -80,7 +80,7 @@ def term_of(engine, line, engine_word=""):
         return engine + " activation, first start", "activation"
     if part == "activation":
         new = ", new runner" if "gpu/model_runner.py" in line["source"] else ""
-        until = " until 0.8" if minor <= 8 else " until 0.15" if minor <= 15 else new
+        until = " until 0.8" if minor <= 8 else " until 0.16" if minor <= 16 else new
         return engine + " activation" + (until if engine == "vllm" else ""), "activation"
     if part == "runtime":
         if "host takes" in what:
@@ -92,7 +92,7 @@ def term_of(engine, line, engine_word=""):
         if "communication" in what:
             return engine + " outside, several GPUs", "non_torch"
         since = " since 0.27" if "kept by its allocator" in what else ""
-        return engine + " outside" + (" until 0.15" if minor <= 15 else since), "non_torch"
+        return engine + " outside" + (" until 0.16" if minor <= 16 else since), "non_torch"
     return None, None
 
 

@@ -66,7 +66,7 @@ TEST_CASE("vllm: the profile run, as \"peak activation\" lines print it") {
        1.43},                                                                                          // vllm#15360
       {"vllm@0.8", {768, 3072, 12, 50272}, 2048, 256, 1, 256ULL * 50272 * 39 + 2048 * 768 * 2, 0.47},  // vllm#16348
       {"vllm@0.15", {3584, 18944, 28, 151936}, 2048, 256, 1, 256ULL * 151936 * 39 + 2048 * 3584 * 2, 1.40},
-      // Since 0.16 the sampler does not sort everything: 15 B. Logs of Gemma-4-31B, and of Qwen3.8-27B, which prints
+      // Since 0.17 the sampler does not sort everything: 15 B. Logs of Gemma-4-31B, and of Qwen3.8-27B, which prints
       // 2.40 with 1.55 of graphs.
       {"vllm@0.22", {5376, 21504, 60, 262144}, 8192, 1024, 1, 1024ULL * 262144 * 15 + 8192 * 5376 * 2, 3.90},
       {"vllm@0.22", {5120, 17408, 64, 248320}, 2048, 256, 1, 256ULL * 248320 * 15 + 2048 * 5120 * 2, 0.85},

@@ -401,6 +401,13 @@ TEST_CASE("vllm specs: the block sizes that kernels support") {
   CHECK(on("vllm", "h100-80gb", Dtype::kFp8E4m3, "deepseek_v3", latent) == 64);
   CHECK(on("vllm", "b200-180gb", Dtype::kBfloat16, "deepseek_v3", latent) == 32);
   CHECK(on("vllm", "b300-288gb", Dtype::kFp8E4m3, "deepseek_v3", latent) == 32);
+  // platforms/cuda.py: Triton until 0.10, CUTLASS until 0.14, FlashInfer until 0.17.
+  CHECK(on("vllm@0.10", "b200-180gb", Dtype::kBfloat16, "deepseek_v3", latent) == 16);
+  CHECK(on("vllm@0.11", "b200-180gb", Dtype::kBfloat16, "deepseek_v3", latent) == 128);
+  CHECK(on("vllm@0.14", "b200-180gb", Dtype::kBfloat16, "deepseek_v3", latent) == 128);
+  CHECK(on("vllm@0.15", "b200-180gb", Dtype::kBfloat16, "deepseek_v3", latent) == 64);
+  CHECK(on("vllm@0.17", "b200-180gb", Dtype::kBfloat16, "deepseek_v3", latent) == 64);
+  CHECK(on("vllm@0.18", "b200-180gb", Dtype::kBfloat16, "deepseek_v3", latent) == 32);
   CHECK(on("vllm", "a100-80gb", Dtype::kBfloat16, "deepseek_v3", latent) == 16);
   // FP8 heads of 512 on Hopper since 0.31 (Gemma-4-31B-NVFP4, executed with 0.30 and 0.33).
   CHECK(on("vllm", "h100-80gb", Dtype::kFp8E4m3, "gemma4_text", heads(4, 512)) == 64);

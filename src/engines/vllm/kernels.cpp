@@ -10,7 +10,6 @@ namespace kvplan {
 
 constexpr std::uint64_t kUsualBlock = 16;
 constexpr std::uint64_t kFlashMlaBlock = 64;
-constexpr std::uint64_t kBlackwellLatentBlock = 32;
 constexpr std::uint64_t kWideBlock = 64;
 constexpr std::uint64_t kWidestHead = 512;
 constexpr std::uint64_t kMaskedHead = 256;  // the other head width that TRITON_FLASHINFER supports
@@ -62,8 +61,8 @@ std::uint64_t vllm_latent_block(const EngineInput& input, const VllmRules& rules
   const Request& request = input.request;
   if (vllm_has_indexers(input, rules)) return kFlashMlaBlock;
   if (request.card.gpu && !vllm_is_hopper(request) && !vllm_is_data_blackwell(request)) return kUsualBlock;
+  if (vllm_is_data_blackwell(request)) return rules.blackwell_latent_block;
   if (!rules.latents_by_card || !request.card.gpu) return kFlashMlaBlock;  // as in logs, if the GPU is not known
-  if (vllm_is_data_blackwell(request)) return kBlackwellLatentBlock;
   return plain_bytes(input.types.key) == 2 ? kUsualBlock : kFlashMlaBlock;
 }
 

@@ -34,7 +34,7 @@ constexpr std::uint64_t kIndexerLogits = 512 * kMiB;  // VLLM_SPARSE_INDEXER_MAX
 std::uint64_t sampled_bytes(const EngineInput& input, const VllmRules& rules) {
   constexpr std::uint64_t kSorting = 39, kSparing = 15, kPlain = 2, kTwice = 10;
   if (vllm_has_new_runner(input, rules)) return rules.samples_twice ? kTwice : kPlain;
-  return (input.request.card.is_amd() ? rules.sparing_sampler_on_rocm : rules.sparing_sampler) ? kSparing : kSorting;
+  return rules.sparing_sampler ? kSparing : kSorting;
 }
 
 // Tokens per index key, for MLA models with an indexer.
@@ -76,7 +76,7 @@ LedgerLine activation(const EngineInput& input, const VllmRules& rules, bool is_
   const bool is_new = vllm_has_new_runner(input, rules);
   const std::string_view term = is_new                  ? "vllm activation, new runner"
                                 : rules.sparing_sampler ? "vllm activation"
-                                : rules.v1_engine       ? "vllm activation until 0.15"
+                                : rules.v1_engine       ? "vllm activation until 0.16"
                                                         : "vllm activation until 0.8";
   std::string source = "estimate: the profile run of v1/worker/";
   if (is_new)
@@ -201,13 +201,13 @@ LedgerLine outside_torch(const EngineInput& input, const VllmRules& rules, bool 
     return line("vllm outside, several GPUs", "outside PyTorch and communication", !rules.sparing_sampler ? 150 : 300,
                 " on a rank of several", "0.09 to 0.74 GiB in 5 start-up logs of V1 on GPUs before Hopper");
   if (!rules.excludes_context)
-    return line("vllm outside until 0.15", "outside PyTorch, with the CUDA context", 230, " on one GPU",
+    return line("vllm outside until 0.16", "outside PyTorch, with the CUDA context", 230, " on one GPU",
                 "0.12 to 0.35 GiB in 4 start-up logs");
   if (!rules.v1_engine && vllm_is_hopper(request))
-    return line("vllm outside until 0.15", "outside PyTorch", 164, " on this GPU", "0.16 GiB in 4 start-up logs of V0");
+    return line("vllm outside until 0.16", "outside PyTorch", 164, " on this GPU", "0.16 GiB in 4 start-up logs of V0");
   const bool is_new = vllm_has_new_runner(input, rules);
   if (!rules.sparing_sampler || ((is_new || !samples) && !rules.counts_consumed))
-    return line(!rules.sparing_sampler ? "vllm outside until 0.15" : "vllm outside", "outside PyTorch", 56,
+    return line(!rules.sparing_sampler ? "vllm outside until 0.16" : "vllm outside", "outside PyTorch", 56,
                 " on one GPU", "0.00 to 0.35 GiB in 28 start-up logs, the median 0.05");
   if (!is_new && !rules.counts_consumed)
     return line("vllm outside", "outside PyTorch", 230, " on one GPU",

@@ -27,6 +27,8 @@ static constexpr Rule<V> value_since(std::uint64_t number, Value V::*sets, Value
   return {sets, static_cast<double>(to), release(number), kNoEnd, what, evidence};
 }
 
+constexpr std::string_view kBlackwellLatents =
+    "Tokens in a block of dense latents on data centre Blackwell; 16 before.";
 constexpr std::string_view kUnsupported = "_get_v2_model_runner_unsupported_features of each release from 0.30 to 0.33";
 
 constexpr Rule<V> kRules[] = {
@@ -101,7 +103,7 @@ constexpr Rule<V> kRules[] = {
      {0, 7, 1},
      kNoEnd,
      "Latents (MLA) are cached; before, keys and values of every head, padded to 256.",
-     "deepseek_v2.py of 0.6.6 and 0.7.3; a start of DeepSeek-Coder-V2 in vllm-project/vllm#4650"},
+     "attention/backends/mla; not in 0.7.0; a start of DeepSeek-Coder-V2 in vllm-project/vllm#4650"},
     since(28, &V::caches_states, "Prefix caching is on by default for models with states and attention.",
           "vllm-project/vllm#50991, ModelConfig.is_prefix_caching_supported; not in 0.27", kExecuted),
     since(28, &V::align_by_default,
@@ -139,6 +141,12 @@ constexpr Rule<V> kRules[] = {
           "GlmMoeDsaForCausalLM in models/config.py; not in 0.31", kExecuted),
     since(18, &V::latents_by_card, "The GPU's preferred backend sets the block of dense latents; before, 64 tokens.",
           "update_block_size_for_backend; 0.17 forces FlashMLA's 64"),
+    value_since<std::uint64_t>(11, &V::blackwell_latent_block, 128, kBlackwellLatents,
+                               "platforms/cuda.py: CUTLASS_MLA; not in 0.10"),
+    value_since<std::uint64_t>(15, &V::blackwell_latent_block, 64, kBlackwellLatents,
+                               "platforms/cuda.py: FLASHINFER_MLA; not in 0.14"),
+    value_since<std::uint64_t>(18, &V::blackwell_latent_block, 32, kBlackwellLatents,
+                               "update_block_size_for_backend; not in 0.17"),
     since(30, &V::composite_masks,
           "Image masks on data centre Blackwell use Triton and FlashInfer together, with blocks of 64 tokens.",
           "TRITON_FLASHINFER; not in 0.29", kExecuted),
@@ -156,6 +164,8 @@ constexpr Rule<V> kRules[] = {
           "attention/layer.py kv_cache_scheme; not in 0.14"),
     since(31, &V::hy_indexers, "Hy-V4 has its indexers, and its sinks in float32.",
           "hy_v4/nvidia/attention.py create_indexer; 0.30 built none", kExecuted),
+    since(33, &V::mixes_beside, "A checkpoint starts whose MIXED_PRECISION only hf_quant_config.json declares.",
+          "model_arch_config_convertor.py; not in 0.32"),
     since(27, &V::modelopt_on_ampere,
           "ModelOpt's FP8 checkpoints run from compute capability 8.0 on; before, from 8.9.",
           "ModelOptFp8Config.get_min_capability: 89 in 0.26, 80 in 0.27", kExecuted),
@@ -189,7 +199,7 @@ constexpr Rule<V> kRules[] = {
     since(28, &V::largest_graphs, "Graphs have up to 1,024 tokens on data centre Blackwell.", "vllm-project/vllm#49390",
           kExecuted),
     since(29, &V::keeps_graph_pool, "The memory that estimating the graphs took is reused for their pool.",
-          "start-up logs: 86 graphs of Qwen3.5-4B take 0.24 GiB, 0.55 in 0.22"),
+          "start-up logs: 86 graphs of Qwen3.5-4B take 0.24 GiB in 0.29, 0.55 in 0.22; dense models 0.52 in 0.28"),
     until(20, &V::keeps_reduces, "NCCL keeps memory for each all-reduce that is captured.",
           "start-up logs of 0.10 and 0.19 on L40S, not of 0.28 on RTX PRO 6000; vllm-project/vllm#2192"),
     since(20, &V::graphs_in_budget, "CUDA graphs are subtracted from the budget.",
@@ -212,15 +222,13 @@ constexpr Rule<V> kRules[] = {
           "ROCM_DEFAULT_MRV1_ARCHITECTURES; still in 0.31"),
     since(14, &V::keeps_workspaces, "The workspaces of 16 bit experts stay beside the sampler.",
           "UnquantizedFusedMoEMethod runs a modular kernel; not in 0.13"),
-    since(16, &V::sparing_sampler, "The old runner's sampler does not sort all logits.",
-          "0.15 sorts them: 1.40 GiB for 256 rows of 151,936"),
-    since(17, &V::sparing_sampler_on_rocm, "The old runner's sampler does not sort all logits on ROCm.",
-          "0.16 sorts them: 2.1 GiB for 256 rows of 151,936"),
+    since(17, &V::sparing_sampler, "The old runner's sampler does not sort all logits.",
+          "apply_top_k_top_p: a Triton kernel; 0.16 sorts, 1.4 to 2.1 GiB for 256 rows of 151,936"),
     since(33, &V::samples_twice, "The profile run samples a second time, with every parameter set.",
           "_dummy_sampler_run; not in 0.32"),
     since(30, &V::compiles_before,
           "A first start compiles before the profile run, which no longer copies the embedding.",
-          "first starts in logs of 0.30 and 0.31"),
+          "first starts in logs of 0.29, 0.30 and 0.31"),
     since(20, &V::batched_dp_default,
           "Batches have 256 tokens by default in low-latency expert parallelism; before, they were sent in parts.",
           "EngineArgs._set_default_max_num_seqs_and_batched_tokens_args; not in 0.19"),
@@ -229,8 +237,8 @@ constexpr Rule<V> kRules[] = {
     since(24, &V::pads_shared_blocks,
           "DeepSeek-V4 pads its shared expert to whole FP8 blocks of every rank on NVIDIA GPUs.",
           "vllm-project/vllm#46001; DeepseekV4MLP, not in 0.23"),
-    since(24, &V::decode_logits_on_rocm, "On CDNA the logits of a batch of decodes are in the indexers' workspace.",
-          "rocm_aiter_sparse_attn_indexer in its profile run; 0.24 is the oldest release that was read"),
+    since(23, &V::decode_logits_on_rocm, "On CDNA the logits of a batch of decodes are in the indexers' workspace.",
+          "rocm_aiter_sparse_attn_indexer in its profile run; not in 0.22"),
     since(32, &V::short_index_workspace, "The indexers' workspace is shorter for contexts beyond 256 Ki tokens.",
           "sparse_mla_prefill_workspace_factor; not in 0.31"),
     since(7, &V::excludes_context, "Memory taken before the start, such as the CUDA context, no longer counts.",
@@ -240,8 +248,6 @@ constexpr Rule<V> kRules[] = {
           "the log line with \"consumed\"; not in 0.26"),
     since(11, &V::leaves_towers, "Towers are not loaded where the limits exclude their input.",
           "get_limit_per_prompt in models/qwen2_5_vl.py; not in 0.10. _mark_tower_model since 0.15"),
-    since(6, &V::pads_vocab, "Vocabulary rows are padded on a single GPU too.",
-          "VocabParallelEmbedding of 0.6; a log of 0.5 has no padding rows"),
     since(29, &V::refines_blocks,
           "Blocks of FP8 experts that ranks split become smaller; before, the layout is refused.",
           "fused_moe/oracle/fp8.py; not in 0.28", kExecuted),
@@ -260,7 +266,7 @@ constexpr Rule<V> kRules[] = {
      {0, 10, 2},
      kNoEnd,
      "--decode-context-parallel-size splits a sequence's tokens.",
-     "engine/arg_utils.py; not in 0.10.0"},
+     "engine/arg_utils.py; not in 0.10.1"},
     since(12, &V::spans_nodes, "--nnodes starts one copy over several nodes.", "engine/arg_utils.py"),
     since(12, &V::rope_parameters, "A scaled context is given as rope_parameters; as rope_scaling before.",
           "transformers' config keys"),
@@ -276,7 +282,7 @@ static bool allows_v1(const Request& request) {
 }
 
 VllmRules vllm_rules(const Request& request) {
-  VllmRules rules = resolve_rules(kRules, release_of(request));
+  VllmRules rules = resolve_rules(kRules, release_of(request), request.turned_rule);
   const bool asks_v0 = rules.has_v0 && request.command.wants_v0;
   if (!rules.v1_engine || (!asks_v0 && (!rules.v1_where_it_can || allows_v1(request)))) return rules;
   rules.v1_engine = false;

@@ -38,11 +38,12 @@ struct VllmRules {
   bool splits_types = false;
   bool glm_fp8 = false;
   bool latents_by_card = false, composite_masks = false, wide_fp8_blocks = false;
+  std::uint64_t blackwell_latent_block = 16;
   bool flashinfer_fp8 = false;
   bool builds_every_indexer = false;
   bool reads_modelopt_cache = false, reads_declared_cache = false;
   bool hy_indexers = false;
-  bool modelopt_on_ampere = false;
+  bool modelopt_on_ampere = false, mixes_beside = false;
   // Batches and CUDA graphs.
   double utilization = 0.90;
   std::uint64_t max_num_seqs = 256, small_max_num_seqs = 256;
@@ -54,7 +55,7 @@ struct VllmRules {
   // The runner, the profile run and memory outside of PyTorch.
   bool new_runner = false, new_runner_for_quantized = false, new_runner_for_models = false, new_runner_for_all = false;
   bool new_runner_for_ngrams = false, new_runner_for_medusa = false, new_runner_on_rocm = false;
-  bool sparing_sampler = false, sparing_sampler_on_rocm = false, samples_twice = false;
+  bool sparing_sampler = false, samples_twice = false;
   bool compiles_before = false, keeps_workspaces = false;
   bool batched_dp_default = false;
   bool index_workspace = false, short_index_workspace = false, decode_logits_on_rocm = false;
@@ -62,7 +63,6 @@ struct VllmRules {
   bool excludes_context = false, counts_consumed = false;
   // Weights, buffers and adapters.
   bool leaves_towers = false;
-  bool pads_vocab = false;
   bool refines_blocks = false;
   bool fewer_scales = false, copies_scales = false, library_scales = false, unpacks_bnb_scales = false;
   bool lora_with_experts = false;

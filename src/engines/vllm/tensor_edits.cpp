@@ -250,9 +250,9 @@ struct LibraryClasses {
   std::string_view source = "registry.py, _TRANSFORMERS_SUPPORTED_MODELS: classes that run with transformers' code";
 };
 constexpr LibraryClasses kLibraryClasses[] = {
-    {"SmolLM3ForCausalLM", {.since = {0, 20}}},
+    {"MllamaForConditionalGeneration SmolLM3ForCausalLM", {.since = {0, 11}}},
     {"GPTBigCodeForCausalLM Starcoder2ForCausalLM", {.since = {0, 25}}},
-    {"MllamaForConditionalGeneration OlmoForCausalLM Olmo2ForCausalLM", {.since = {0, 26}}},
+    {"OlmoForCausalLM Olmo2ForCausalLM", {.since = {0, 26}}},
     {"VaultGemmaForCausalLM", {.since = {0, 27}}},
     {"FlexOlmoForCausalLM HunYuanDenseV1ForCausalLM HunYuanMoEV1ForCausalLM Olmo3ForCausalLM", {.since = {0, 29}}},
     {"NanbeigeForCausalLM", {.since = {0, 30}}},
