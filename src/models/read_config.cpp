@@ -198,9 +198,12 @@ bool shares_a_type(const QuantDeclaration& a, const QuantDeclaration& b) {
 // config.json declares nothing. TensorRT-LLM (_torch/model_config.py) reads it first.
 void read_beside(const Fields& root, const Fields& text, std::string_view hf_quant_config, ModelSpec& model) {
   QuantFile file{read_quant_file(hf_quant_config), std::nullopt};
+  std::string algorithm;
   with_source("hf_quant_config.json", [&] {
-    if (const auto quantization = Fields::parse(hf_quant_config).child("quantization"))
-      file.kv_dtype = declared_kv(*quantization);
+    const auto quantization = Fields::parse(hf_quant_config).child("quantization");
+    if (!quantization) return;
+    file.kv_dtype = declared_kv(*quantization);
+    algorithm = quantization->find_string("quant_algo").value_or("");
   });
   const auto words = [](const QuantDeclaration& declared, std::optional<Dtype> kv) {
     return (is_declared(declared) ? main_type(declared) : "unquantized") + " weights, KV cache " +
@@ -213,6 +216,7 @@ void read_beside(const Fields& root, const Fields& text, std::string_view hf_qua
             {{"file", words(file.quantization, file.kv_dtype)}}});
     model.quantization = std::move(file.quantization);
     model.declared_kv_dtype = file.kv_dtype;
+    text.derived("hf_quant_config.json: quant_algo", algorithm);
     if (file.kv_dtype) text.derived("hf_quant_config.json: kv_cache_quant_algo", name(*file.kv_dtype));
     return;
   }

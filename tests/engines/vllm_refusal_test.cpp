@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include "engines/requests.h"
+#include "models/read.h"
+#include "plan/plan.h"
 #include "support/figures.h"
 
 namespace kvplan {
@@ -338,6 +340,17 @@ TEST_CASE("vllm refusals: indexed latents on RTX cards") {
   CHECK(on("vllm@0.24", "rtx-pro-6000", Dtype::kFp8DsMla).empty());
   CHECK(on("vllm@0.24", "rtx-pro-6000", Dtype::kBfloat16) == "no_kernel");
   CHECK(on("vllm@0.13", "h200", Dtype::kBfloat16).empty());
+}
+
+TEST_CASE("vllm refusals: MIXED_PRECISION that only hf_quant_config.json declares") {
+  constexpr const char* kMixed = R"({"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "MIXED_PRECISION",
+    "quantized_layers": {"model.layers.0.mlp.down_proj": {"quant_algo": "FP8"}}}})";
+  const ModelSpec model = read_config(test_file("testdata/configs/llama-3.1-8b.json"), kMixed, "x", {});
+  const auto refusal = [&](const char* engine) { return make_plan(model, request_for(engine, 4096)).verdict.refusal; };
+  REQUIRE(refusal("vllm@0.32"));  // executed
+  CHECK(in_words(refusal("vllm@0.32")->words) == "Unknown ModelOpt quant algo: MIXED_PRECISION");
+  CHECK_FALSE(refusal("vllm@0.33"));
+  CHECK_FALSE(refusal("sglang"));
 }
 
 }  // namespace

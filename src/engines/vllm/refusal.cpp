@@ -237,10 +237,20 @@ static Found configuration(const EngineInput& input) {
   return std::nullopt;
 }
 
+// ModelArchConfigConvertor, for a quantization that only hf_quant_config.json declares.
+static Found side_file(const EngineInput& input, const VllmRules& rules) {
+  for (const ConfigFact& fact : input.model.facts)
+    if (!rules.mixes_beside && fact.key == "hf_quant_config.json: quant_algo" &&
+        fact.value.find("MIXED_PRECISION") != std::string::npos)
+      return Refusal{"quantization", "Unknown ModelOpt quant algo: MIXED_PRECISION", "use vLLM 0.33 or newer"};
+  return std::nullopt;
+}
+
 std::optional<Refusal> vllm_refusal(const EngineInput& input, const Load& load) {
   const VllmRules rules = vllm_rules(input.request);
   if (Found found = architecture(input)) return found;
   if (Found found = registry_refusal(vllm_registry_lines(), input, "vLLM")) return found;
+  if (Found found = side_file(input, rules)) return found;
   if (Found found = length(input, load)) return found;
   if (Found found = configuration(input)) return found;
   if (Found found = ranks(input)) return found;
