@@ -341,7 +341,7 @@ TEST_CASE("SGLang: chunk and captured batches by the GPU (server_args.py)") {
     return in_gib(bytes_of(lines(qwen, 100000), "CUDA graphs"));
   };
   CHECK(of_qwen3("sglang@0.5.12") == doctest::Approx(2.92).epsilon(0.02));
-  CHECK(of_qwen3("sglang@0.5.11") == doctest::Approx(0.60).epsilon(0.05));
+  CHECK(of_qwen3("sglang@0.5.9") == doctest::Approx(0.60).epsilon(0.05));  // no graphs of prefills
   EngineInput spark = llama("sglang@0.5.15");
   spark.model.num_layers = 64;
   spark.request.parallel.pipeline = 1;

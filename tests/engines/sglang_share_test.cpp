@@ -54,7 +54,9 @@ TEST_CASE("SGLang's share: AMD's kernels take 0.85 of it beyond 8,192 tokens of 
   request.extras.attention_backend = "triton";  // Qwen3-VL-32B on Radeon AI PRO R9700, 0.85 given: all of it
   CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.6));
   request.extras.attention_backend = "";
-  request.engine_version = "0.5.8";  // Kimi-K2.5's log prints a fraction that is not lowered
+  request.engine_version = "0.5.5";
+  CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.6 * 0.85));
+  request.engine_version = "0.5.4";  // server_args.py has no such line yet
   CHECK(share("llama-3.1-8b", request) == doctest::Approx(0.6));
   // These kernels are used for latents with 16 or 128 heads on a rank. DeepSeek-V3 has 128.
   request.engine_version = "0.5.20";
@@ -98,6 +100,32 @@ TEST_CASE("SGLang's share: options that change it") {
   CHECK(share("deepseek-v3", request) == doctest::Approx(0.769));
   request.memory_utilization = 0.5;
   CHECK(share("deepseek-v3", request) == 0.5);
+}
+
+TEST_CASE("SGLang's share: graphs of prefills, and drafts, by release") {
+  // As executed with 0.5.13: Kimi-Linear's reserve has the 1.5 GiB for them.
+  CHECK(share("kimi-linear-48b", on_card("sglang@0.5.13", "h100-80gb", 2)) == doctest::Approx(0.815));
+  CHECK(share("kimi-linear-48b", on_card("sglang@0.5.14", "h100-80gb", 2)) == doctest::Approx(0.834));
+  // _handle_piecewise_cuda_graph: by default since 0.5.10, with drafts since 0.5.11, with indexers since 0.5.13.
+  const auto at = [](const char* engine, const char* model, std::optional<DraftMethod> draft = std::nullopt) {
+    EngineInput input = engine_input(test_model(model), on_card(engine, "h100-80gb"));
+    input.draft_method = draft;
+    return sglang_share(input);
+  };
+  CHECK(at("sglang@0.5.9", "llama-3.1-8b") > at("sglang@0.5.10", "llama-3.1-8b"));
+  CHECK(at("sglang@0.5.10", "llama-3.1-8b") == at("sglang@0.5.12", "llama-3.1-8b"));
+  CHECK(at("sglang@0.5.12", "deepseek-v3.2") > at("sglang@0.5.13", "deepseek-v3.2"));
+  CHECK(at("sglang@0.5.10", "llama-3.1-8b", DraftMethod::kEagle) >
+        at("sglang@0.5.11", "llama-3.1-8b", DraftMethod::kEagle));
+  // 6 GiB for a draft model, and 2 for other drafts, 4 since 0.5.10.
+  const double gib = 1024.0 / 81559;
+  for (const char* engine : {"sglang@0.5.9", "sglang@0.5.13"})
+    CHECK(at(engine, "llama-3.1-8b") - at(engine, "llama-3.1-8b", DraftMethod::kModel) ==
+          doctest::Approx(6 * gib).epsilon(0.02));
+  CHECK(at("sglang@0.5.9", "llama-3.1-8b") - at("sglang@0.5.9", "llama-3.1-8b", DraftMethod::kEagle) ==
+        doctest::Approx(2 * gib).epsilon(0.04));
+  CHECK(at("sglang@0.5.11", "llama-3.1-8b") - at("sglang@0.5.11", "llama-3.1-8b", DraftMethod::kEagle) ==
+        doctest::Approx(4 * gib).epsilon(0.03));
 }
 
 TEST_CASE("SGLang's share: smaller with a vision tower") {

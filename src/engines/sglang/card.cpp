@@ -41,7 +41,7 @@ static LedgerLine graphs(const EngineInput& input, const SglangSettings& setting
   const Request& request = input.request;
   const SglangRules rules = sglang_rules(request);
   const bool is_lean = rules.weak_graph_references;
-  const std::uint64_t each = rules.graph_kib * kKiB;
+  const std::uint64_t each = (is_lean ? 310 : rules.graph_kib) * kKiB;
   const bool shares = request.card.is_unified();
   const std::uint64_t first = shares ? kHosts : is_lean ? kFirst : 0;
   const std::uint64_t layers = ceil_div(input.model.num_layers, request.parallel.pipeline);

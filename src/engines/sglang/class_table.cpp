@@ -40,6 +40,8 @@ std::span<const ClassRow<SglangClass>> sglang_classes() {
      "Grok1AForCausalLM HrmTextForCausalLM"},
     // handle_cuda_graph_config
     {&C::no_prefill_graphs, {kKimiLinear, kKimiK3, kDeepseekV4}},
+    // piecewise_cuda_graph_disabled_model_archs of 0.5.10 to 0.5.13
+    {&C::no_piecewise_graphs, {kDeepseekV4}, "Qwen3NextForCausalLM BailingMoeV2_5ForCausalLM"},
     {&C::prefill_graphs_with_images, {},
      "Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration Cohere2VisionForConditionalGeneration "
      "KimiK25ForConditionalGeneration MiniMaxM3SparseForCausalLM MiniMaxM3SparseForConditionalGeneration "

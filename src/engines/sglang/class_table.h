@@ -29,6 +29,7 @@ struct SglangClass {
   // Prefills and images.
   bool whole_prefills = false;  // prompts are never split into chunks
   bool no_prefill_graphs = false;
+  bool no_piecewise_graphs = false;  // no prefill graphs before SglangRules::breakable_prefill_graphs
   bool prefill_graphs_with_images = false;
   bool images_by_option = false;   // serves images only with --enable-multimodal
   bool always_multimodal = false;  // whether or not the config has a tower

@@ -22,9 +22,9 @@ constexpr KernelRow kKernels[] = {
      .words = "SGLang has kernels from compute capability {floor} on, and this GPU has {current}",
      .evidence = "the list of its platform pages"},
     {.methods = "fp8", .cards = "80+", .evidence = kLeast},
-    {.methods = "fp8 compressed-tensors", .types = "fp8", .part = kBlocks, .cards = "89+", .until = {0, 5},
+    {.methods = "fp8 compressed-tensors", .types = "fp8", .part = kBlocks, .cards = "89+", .until = {0, 5, 1},
      .words = kNoFp8, .cure = kAda,
-     .evidence = "Fp8LinearMethod: no Marlin without SGLANG_FORCE_FP8_MARLIN in 0.4.10, by itself in 0.5.2"},
+     .evidence = "Fp8LinearMethod: no Marlin without SGLANG_FORCE_FP8_MARLIN in 0.5.0, by itself in 0.5.1"},
     {.methods = "fp8 compressed-tensors", .types = "fp8", .part = kExperts, .cards = "89+", .words = kNoFp8,
      .cure = kAda, .evidence = "Fp8MoEMethod and CompressedTensorsW8A8Fp8MoE have no weight-only kernel; "
                                "sgl-project/sglang#5871"},

@@ -56,7 +56,8 @@ SglangCounts SglangPools::pools_for(const Load& load) const {
 std::uint64_t SglangPools::slots_of(std::uint64_t share, std::uint64_t slot) const {
   const std::uint64_t padding = rules_.budgets_padding_slots ? checked_mul(slot, 1 + verified_, "the states") : 0;
   if (share <= padding) return 0;
-  const double each = static_cast<double>(slot) * (1 + static_cast<double>(verified_) / static_cast<double>(slots_));
+  const double drafts = rules_.draft_states_first ? 0 : static_cast<double>(verified_) / static_cast<double>(slots_);
+  const double each = static_cast<double>(slot) * (1 + drafts);
   return static_cast<std::uint64_t>(static_cast<double>(share - padding) / each);
 }
 
@@ -73,10 +74,13 @@ Bytes SglangPools::state_share(Bytes budget) const {
 SglangCounts SglangPools::pools_of(Bytes budget, const Load& load) const {
   SglangCounts out;
   const std::uint64_t total = budget.count();
+  const std::uint64_t first = rules_.draft_states_first ? checked_mul(running_, verified_, "the states") : 0;
   if (states_) {
     std::uint64_t slots = kMost;
-    for (const SglangStage& stage : stages_)
-      if (stage.slot > Bytes(0)) slots = std::min(slots, slots_of(state_share(budget).count(), stage.slot.count()));
+    for (const SglangStage& stage : stages_) {
+      const Bytes rest = budget - std::min(budget, stage.slot * first);
+      if (stage.slot > Bytes(0)) slots = std::min(slots, slots_of(state_share(rest).count(), stage.slot.count()));
+    }
     out.slots = all_slots_.value_or(slots);
   }
   std::optional<std::uint64_t> tokens;
@@ -84,7 +88,8 @@ SglangCounts SglangPools::pools_of(Bytes budget, const Load& load) const {
     Bytes taken = stage.ring * ring_rows(load) + stage.source * source_entries(load);
     if (stage.slot > Bytes(0)) {
       const std::uint64_t padding = rules_.budgets_padding_slots ? 1 : 0;
-      taken += stage.slot * checked_add(out.slots + padding, states_of_drafts(out.slots, padding), "the slots");
+      taken += stage.slot *
+               checked_add(out.slots + padding, first > 0 ? first : states_of_drafts(out.slots, padding), "the slots");
     }
     const std::uint64_t left = total > taken.count() ? total - taken.count() : 0;
     if (stage.charge > 0) {

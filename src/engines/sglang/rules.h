@@ -13,20 +13,22 @@ struct SglangRules {
   bool sizes_by_card = false, sums_reserve = false, reserves_for_exchange = false;
   double share_of_eight_ranks = 0.81;
   bool small_chunks = false;
-  bool prefill_graphs = false, prefill_graphs_with_images = false;
+  bool prefill_graphs = false, prefill_graphs_with_images = false, prefill_graphs_with_drafts = false;
+  bool prefill_graphs_of_indexers = false, breakable_prefill_graphs = false;
   bool counts_unused_graphs = false, requests_limit_graphs = false;
-  bool reserves_for_drafts = false, one_draft_reserve = false;
+  bool reserves_for_drafts = false, wide_draft_reserve = false;
   bool keeps_back_for_images = false;
   bool amd_long_contexts = false;
   bool weak_graph_references = false;
   std::uint64_t graph_kib = 2048;
   // Pools (models.cpp, stages.cpp, layout.cpp).
   bool index_in_every_layer = false;
+  bool draft_states_first = false;
   bool fixed_slots_without_tree = false, buffers_states = false, budgets_padding_slots = false;
   bool kimi_linear_has_tree = false;
   bool sums_by_request = false, sums_by_page = false, index_pages_as_latents = false;
   bool counts_latent_scales = false, bare_latents_on_blackwell = false;
-  bool places_in_pools = false, splits_tokens_first = false;
+  bool splits_tokens_first = false;
   bool requests_before_split = false, pads_request_table = false;
   bool windows_by_request = false, frees_windows_early = false, needs_windows = false;
   bool chunk_takes_row = false;
@@ -39,7 +41,7 @@ struct SglangRules {
   bool indexes_on_sm120 = false, compresses_on_sm120 = false, picks_mxfp4_runner = false;
   // Classes and their tensors.
   bool has_library_classes = false;
-  bool cuts_embedding = false, pads_vocab = false;
+  bool cuts_embedding = false;
   // Names of options (launcher.cpp).
   bool has_expert_size = false, renamed_strategy = false;
   bool names_block_types = false, graph_options_by_phase = false;

@@ -39,8 +39,12 @@ bool captures_prefill(const EngineInput& input) {
   const Request& request = input.request;
   const SglangRules rules = sglang_rules(request);
   const SglangClass its = sglang_class(input.model);
-  if (!rules.prefill_graphs || request.enforce_eager || its.no_prefill_graphs) return false;
+  if (!rules.prefill_graphs || request.enforce_eager) return false;
+  if (rules.breakable_prefill_graphs ? its.no_prefill_graphs : its.no_piecewise_graphs) return false;
   if (request.parallel.pipeline > 1 || request.parallel.decode_context > 1) return false;
+  if ((input.draft_method && !rules.prefill_graphs_with_drafts) ||
+      (its.sparse_latents && !rules.prefill_graphs_of_indexers))
+    return false;
   return !sglang_multimodal(input) || (rules.prefill_graphs_with_images && its.prefill_graphs_with_images);
 }
 
@@ -61,8 +65,7 @@ bool has_latents(const EngineInput& input) {
 double draft_reserve(const EngineInput& input) {
   const SglangRules rules = sglang_rules(input.request);
   if (!input.draft_method || !rules.reserves_for_drafts || input.draft_method == DraftMethod::kNgram) return 0;
-  if (rules.one_draft_reserve) return 4 * kGibMib;
-  return (input.draft_method == DraftMethod::kModel ? 6 : 2) * kGibMib;
+  return (input.draft_method == DraftMethod::kModel ? 6 : rules.wide_draft_reserve ? 4 : 2) * kGibMib;
 }
 
 // The MiB that SGLang keeps free for activations and graphs by SglangRules::sums_reserve.
