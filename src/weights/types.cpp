@@ -175,7 +175,8 @@ Bytes matrix_bytes(const WeightType& type, std::uint64_t rows, std::uint64_t col
                                                    : ceil_div(checked_mul(elements, type.millibits, kMatrix), 8000);
   const auto add = [&](std::uint64_t more) { bytes = checked_add(bytes, more, kMatrix); };
   if (type.group > 0) {
-    const std::uint64_t groups = checked_mul(rows, ceil_div(columns, type.group), kMatrix);
+    // Engines size a rank's scales by columns // group_size, so a group that ranks cut has none.
+    const std::uint64_t groups = checked_mul(rows, std::max<std::uint64_t>(columns / type.group, 1), kMatrix);
     add(bytes_of_bits(groups, type.group_bits));
     add(bytes_of_bits(groups, type.zero_bits));
   }

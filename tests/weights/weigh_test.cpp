@@ -42,6 +42,7 @@ TEST_CASE("bits of a matrix with its scales and zero points") {
   // Double quantization: 8 bits for each 64, 32 for each 256 of those.
   CHECK(bits("nf4", 1024, 1024) == 524288 + 16384 + 64 * 4);
   CHECK(bits("nvfp4", 16, 64) == 512 + 64 + 8);
+  CHECK(bits("nvfp4", 16, 88) == 704 + 16 * 5 + 8);  // modelopt.py: intermediate_size_per_partition // group_size
   CHECK(bits("mxfp4", 16, 64) == 512 + 32);
   CHECK(bits("mlx-4bit", 16, 128) == 1024 + 16 * 2 * 4);
 }
