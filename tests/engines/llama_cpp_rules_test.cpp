@@ -220,6 +220,15 @@ TEST_CASE("llama.cpp: MTP layers are layers of the model's own attention") {
   input.request.mtp = true;
   CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes((1472 + 32) * kMiB));
   CHECK(LlamaCppLayout(input).explain(load_for(8192)).front().logical == Bytes(1472 * kMiB));
+  // tools/server/server-context.cpp: its cache has the types of -ctkd and -ctvd, 16 bit by default. On an RTX 3090 Ti
+  // Qwen3.8-27B with a q4_0 cache took 640 MiB more for 131,072 tokens more of its MTP context: 512 of KV and 128 of
+  // the mask (sudoingX/qwen38-mtp#13).
+  input.types.key = input.types.value = Dtype::kQ8_0;
+  CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes((782 + 32) * kMiB));
+  input.request.extras.draft_cache_type_k = input.request.extras.draft_cache_type_v = Dtype::kQ8_0;
+  CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes((782 + 17) * kMiB));
+  input.types.key = input.types.value = Dtype::kFloat16;
+  input.request.extras = {};
   input.model.num_nextn_layers = 2;
   CHECK(LlamaCppLayout(input).reserved(load_for(8192)) == Bytes((1472 + 64) * kMiB));
   // It has no index keys, no entries for several tokens and no states.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 #include "engines/capacity.h"
 #include "engines/llama_cpp/compute.h"
@@ -121,6 +122,7 @@ LlamaCppLayout::LlamaCppLayout(const EngineInput& input, std::optional<LlamaKeep
   }
   if (widest_value_ > 0 && class_.keeps_empty_layers) add_empty_layers();
   if (request.mtp && last_attention != nullptr) {
+    const CacheTypes types = std::exchange(input_.types, llama_mtp_types(input_));
     for (std::uint64_t i = 0; i < input_.model.num_nextn_layers; ++i) {
       LayerCache cache = *last_attention;
       cache.layer = input_.model.num_layers + i;
@@ -128,6 +130,7 @@ LlamaCppLayout::LlamaCppLayout(const EngineInput& input, std::optional<LlamaKeep
       std::erase_if(cache.compact.own(), [](const Term& term) { return term.role == Role::kIndex || term.stride > 1; });
       add_layer(cache, cache.compact, {}, true);
     }
+    input_.types = types;
   }
   for (auto& [kind, group] : groups) groups_.push_back(std::move(group));
 }

@@ -49,6 +49,8 @@ LlamaBackend llama_backend(const Request& request);
 bool llama_flash_attention_off(const EngineInput& input);
 // Whether the context runs with flash attention, as -fa says or as "auto" decides.
 bool llama_flash_attention(const EngineInput& input);
+// The types of the MTP context's own cache: 16 bit unless -ctkd and -ctvd say otherwise, whatever -ctk says.
+CacheTypes llama_mtp_types(const EngineInput& input);
 // The number of tokens with logits in a graph.
 std::uint64_t llama_output_rows(const EngineInput& input, const LlamaContext& context);
 

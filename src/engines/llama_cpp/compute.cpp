@@ -311,6 +311,7 @@ std::optional<LedgerLine> mtp_context(const EngineInput& input, const Load& load
   own.caches = mtp_layers(input);
   if (own.caches.empty()) return std::nullopt;
   own.request.mtp = false;
+  own.types = llama_mtp_types(input);
   const Graph graph = graph_of(own, load, true);
   const Moment& most = graph.logits.bytes > graph.work.bytes ? graph.logits : graph.work;
   return LedgerLine{

@@ -28,6 +28,14 @@ LlamaContext llama_context(const EngineInput& input, const Load& load, BatchRule
   return out;
 }
 
+// Source: tools/server/server-context.cpp, which takes them from common_params_speculative.
+CacheTypes llama_mtp_types(const EngineInput& input) {
+  CacheTypes out = input.types;
+  out.key = input.request.extras.draft_cache_type_k.value_or(Dtype::kFloat16);
+  out.value = input.request.extras.draft_cache_type_v.value_or(Dtype::kFloat16);
+  return out;
+}
+
 std::uint64_t llama_output_rows(const EngineInput& input, const LlamaContext& context) {
   const Request& request = input.request;
   if (request.llama_cpp.all_logits || !llama_rules(request).limits_outputs) return context.n_ubatch;
