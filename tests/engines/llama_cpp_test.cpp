@@ -379,6 +379,14 @@ TEST_CASE("llama.cpp: no buffer is larger than Vulkan and SYCL allocate in one p
   CHECK(refused());
   request.engine_version.clear();
   CHECK(refused());  // newer builds split the buffer, but not the scores
+  // ggml-org/llama.cpp#18160: Mesa's limit is 4 bytes below the 4 GiB of these scores. 32,768 tokens start.
+  for (const std::uint64_t tokens : {65536, 32768}) {
+    Request exact = request_for("llama.cpp@b7444", tokens);
+    exact.weights = "q8_0";
+    exact.llama_cpp.flash_attention = FlashAttention::kOff;
+    exact.card.gpu = request.card.gpu;
+    CHECK(make_plan(model, exact).verdict.refusal.has_value() == (tokens == 65536));
+  }
   request.llama_cpp.backend = LlamaBackend::kRocm;
   CHECK_FALSE(refused());
   request.card.gpu = &request.card.known().parse("h100-80gb");

@@ -195,16 +195,16 @@ static Tokens slot_tokens(Tokens ctx_size, const Request& request) {
   return Tokens(round_up(std::max<std::uint64_t>(1, padded / request.sequences()), kPad, "a number of tokens"));
 }
 
-// Vulkan and SYCL limit the size of one buffer, and a tensor must fit in one buffer.
+// Vulkan and SYCL limit the size of one buffer, and a tensor must fit in one buffer. Mesa's limit is 0xFFFFFFFC.
 static std::optional<Refusal> too_large_piece(const EngineInput& input, const Load& load) {
   constexpr std::uint64_t kLargest = 4096 * kMiB;
   using enum LlamaBackend;
   const LlamaBackend backend = llama_backend(input.request);
   if (backend != kVulkan && backend != kSycl) return std::nullopt;
   const Bytes piece = llama_largest_piece(input, load);
-  if (piece <= Bytes(kLargest)) return std::nullopt;
+  if (piece < Bytes(kLargest)) return std::nullopt;
   return Refusal{"buffer_limit",
-                 {"Requested buffer size exceeds device memory allocation limit: {backend} allocates at most "
+                 {"Requested buffer size exceeds device memory allocation limit: {backend} allocates less than "
                   "{limit:GiB} in one piece, and the compute buffer needs {piece:GiB}",
                   {{"backend", backend == kVulkan ? "Vulkan" : "SYCL"}, {"limit", Bytes(kLargest)}, {"piece", piece}}},
                  "use -fa on, or a smaller -ub or -c; with another backend name it: --backend rocm"};
