@@ -363,6 +363,7 @@ struct EngineExtras {
   bool eagle_is_own = false;  // EAGLE without a draft model is the model's own layer
   // An image projector is a separate file whose encoder needs this buffer; null: there are no such files.
   std::optional<LedgerLine> (*image_buffer)(const Request& request, const ProjectorFile& file) = nullptr;
+  bool brings_projector = false;  // its own models come with that file
 };
 
 // How an engine places a model that does not fit on the GPUs, if no option says so.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engines/estimates.h"
 #include "engines/lora_slots.h"
 #include "kvplan/error.h"
 #include "kvplan/strings.h"
@@ -261,6 +262,24 @@ static void add_projector(const Request& request, ExtraLines& out) {
   if (auto line = buffer != nullptr ? buffer(request, *file) : std::nullopt) lines.push_back(std::move(*line));
 }
 
+// ollama's own models come with their image encoders in 16 bit. What those compute is in the range: logs show 1.3
+// and 2.3 times the weights (ollama#17482, atineiatte/deep-research-at-home#14).
+static void add_own_projector(const ModelSpec& model, const Request& request, ExtraLines& out) {
+  if (!engine_of(request).extras.brings_projector || request.extras.projector || model.is_gguf || out.stages.empty())
+    return;
+  Elements elements;
+  for (const TensorGroup& group : model.tensors)
+    if (is_tower(group.component)) elements += group.stored();
+  for (const UnknownTensors& part : model.unknown_tensors)
+    if (is_tower(part.component)) elements += part.estimate;
+  if (elements == Elements(0)) return;
+  const Bytes bytes(checked_mul(elements.count(), 2, "the image encoder"));
+  out.stages.front().push_back(
+      of_kind(LineId::kImageProjector,
+              estimate_line(Section::kWeights, "image encoder", bytes, {1, 2.3},
+                            {"{elements} elements * 2 B", {{"elements", elements.count()}}}, "ollama's models")));
+}
+
 std::optional<DraftMethod> draft_method_of(const Request& request) {
   const std::optional<DraftMethod>& asked = request.extras.draft_method;
   if (const auto& draft = request.extras.draft; draft != nullptr)
@@ -320,6 +339,7 @@ ExtraLines extra_lines(const ModelSpec& model, const EngineInput& input, std::ve
   add_draft(model, input, out, notes);
   add_lora(model, input, out, notes);
   add_projector(input.request, out);
+  add_own_projector(model, input.request, out);
   const ExtrasRequest& extras = input.request.extras;
   if (input.draft_method == DraftMethod::kNgram)
     inform(notes, "ngram", "drafting from the text itself needs no weights and no cache on the GPU");

@@ -453,7 +453,8 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
     if (&stage == &stages.front()) notes.insert(notes.end(), report.notes.begin(), report.notes.end());
   }
   if (!out.is_known) return out;
-  if (engine.extras.image_buffer != nullptr && !asked.with_towers && !request.extras.projector &&
+  if (engine.extras.image_buffer != nullptr && !engine.extras.brings_projector && !asked.with_towers &&
+      !request.extras.projector &&
       (has_towers(model.tensors) || has_towers(model.unknown_tensors) || has_towers(model.stored)))
     inform(notes, "towers_left_out",
            "a GGUF of this model has only the text part: for images or audio add --mmproj FILE");

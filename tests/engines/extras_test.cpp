@@ -402,5 +402,24 @@ TEST_CASE("llama.cpp: compute buffers of image encoders, with and without flash 
   }
 }
 
+TEST_CASE("Ollama: its own models come with their image encoders in 16 bit") {
+  const ModelSpec gemma = observed_model("gemma-3-12b");
+  Request request = request_for("ollama", 8192);
+  request.weights = "q4_k_m";
+  // ollama's log of gemma3:12b: "projector.weights=795.9 MiB projector.graph=1.0 GiB"
+  const Plan plan = make_plan(gemma, request);
+  const LedgerLine* encoder = find_line(plan, "image encoder");
+  REQUIRE(encoder != nullptr);
+  CHECK(static_cast<double>(encoder->bytes.count()) == doctest::Approx(795.9 * kMiB).epsilon(0.02));
+  CHECK(encoder->high >= Bytes(static_cast<std::uint64_t>((795.9 + 1024) * kMiB)));
+  // A named file takes its place, llama.cpp has only what is named, and a text model has none.
+  request.extras.projector = ProjectorFile{};
+  CHECK(find_line(make_plan(gemma, request), "image encoder") == nullptr);
+  Request other = request_for("llama.cpp", 8192);
+  other.weights = "q4_k_m";
+  CHECK(find_line(make_plan(gemma, other), "image encoder") == nullptr);
+  CHECK(find_line(make_plan(test_model("qwen3-0.6b"), request_for("ollama", 8192)), "image encoder") == nullptr);
+}
+
 }  // namespace
 }  // namespace kvplan

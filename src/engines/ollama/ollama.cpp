@@ -314,6 +314,7 @@ Engine ollama_engine() {
   out.extras.lora = LoraStorage::kFiles;
   out.micro_batch = llama_cpp_engine().micro_batch;
   out.extras.image_buffer = llama_image_encoder;
+  out.extras.brings_projector = true;
   out.most_sequences = llama_cpp_engine().most_sequences;
   out.log.lines = ollama_log_lines;
   out.log.read_request = llama_cpp_read_request;
