@@ -95,6 +95,16 @@ static CatalogueName find_files(std::string_view name) {
   return {};
 }
 
+// "Qwen3-8B-Q8_0.gguf": a file of the repository "Qwen3-8B-GGUF".
+static CatalogueName find_file(std::string name) {
+  name = without_ending(std::string(last_part(name)), {".gguf"});
+  name.resize(std::min(name.size(), name.find("-00001-of-")));
+  const auto end = name.find_last_of("-.");
+  if (end == std::string::npos || end == 0) return {};
+  const auto start = name.substr(0, end).ends_with("-ud") ? end - 3 : end;
+  return find_files("/" + name.substr(0, start) + "-gguf:" + name.substr(start + 1));
+}
+
 static CatalogueName find_tag(const std::string& text) {
   const std::string name = without_ending(text, {":latest"});
   for (const PublishedModel& model : catalogue()) {
@@ -137,6 +147,7 @@ CatalogueName find_published(std::string_view name) {
   if (name.size() > 128) return {};
   std::string text = lower(name);
   if (text.starts_with(kOllamaPrefix)) text.erase(0, kOllamaPrefix.size());
+  if (text.ends_with(".gguf")) return find_file(text);
   const bool has_organisation = text.find('/') != std::string::npos;
   const bool is_in_a_store = name.size() != text.size();
   if (has_organisation && !is_in_a_store)

@@ -86,6 +86,14 @@ ModelSpec load_stored(const std::string& argument, const SourceOptions& options)
   return model;
 }
 
+// A GGUF, or the model in the catalogue that a file's name tells.
+ModelSpec load_file(const std::string& path, const SourceOptions& options) {
+  const CatalogueName known = exists(path) ? CatalogueName() : find_published(path);
+  if (known.model == nullptr) return load_gguf(path, options.read);
+  return load_published(*known.model, std::string(known.model->id) + "-GGUF:" + known.type, options.read,
+                        "the file is not here");
+}
+
 // A model of the Hub. If neither a cache nor the Hub has it, the catalogue may.
 ModelSpec load_published_or_fetch(const std::string& argument, const SourceOptions& options) {
   const bool is_url = is_hub_url(argument);
@@ -152,7 +160,7 @@ ModelSpec load_model(const std::string& name, const SourceOptions& options) {
                        if (is_hub_url(argument) || !is_local_path(argument))
                          return load_published_or_fetch(argument, options);
                        if (is_directory(argument)) return load_directory(argument, options);
-                       if (argument.ends_with(".gguf")) return load_gguf(argument, options.read);
+                       if (argument.ends_with(".gguf")) return load_file(argument, options);
                        if (argument.ends_with(".txt"))
                          fail("not a model's config", "for a list of models write @" + one_line(argument, 200));
                        if (argument.ends_with(".safetensors"))

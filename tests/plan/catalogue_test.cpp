@@ -158,6 +158,13 @@ TEST_CASE("catalogue: names") {
   };
   CHECK(id_of("Qwen/Qwen3-8B") == "Qwen/Qwen3-8B");
   CHECK(id_of("qwen3-8b") == "Qwen/Qwen3-8B");
+  for (const std::string_view file :
+       {"Qwen3-8B-Q8_0.gguf", "/models/Qwen3-8B.Q8_0.gguf", "Qwen3-8B-Q8_0-00001-of-00002.gguf"}) {
+    CHECK(id_of(file) == "Qwen/Qwen3-8B");
+    CHECK(find_published(file).type == "q8_0");
+  }
+  CHECK(find_published("Qwen3-8B-UD-Q4_K_XL.gguf").type == "ud-q4_k_xl");
+  CHECK(id_of("my-tune-of-Qwen3-8B-Q8_0.gguf").empty());
   CHECK(id_of("Llama-3.1-8B-Instruct") == "meta-llama/Llama-3.1-8B-Instruct");
   CHECK(id_of("meta-llama/Llama-3.1-8B") == "meta-llama/Meta-Llama-3.1-8B");
   CHECK(id_of("nvidia/Qwen3-8B").empty());
