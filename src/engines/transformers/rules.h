@@ -19,6 +19,7 @@ struct TransformersRules {
   bool fuses_experts = false;
   bool loads_float32 = false;
   bool packs_gguf = false;
+  bool lacks_hqq = false;
   bool caps_eagerly = false;
 };
 TransformersRules transformers_rules(const Request& request);

@@ -454,6 +454,9 @@ static std::vector<LedgerLine> overhead(const OverheadInput& in) {
 // QuantizedCache.__init__ refuses layer types other than full_attention. generate() also refuses encoder-decoders.
 static std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
   const std::string_view type = input.request.weights ? std::string_view(*input.request.weights) : "";
+  if (type.starts_with("hqq") && transformers_rules(input.request).lacks_hqq)
+    return Refusal{"quantization", "QuantizationMethod.HQQ is not available yet and will be supported soon",
+                   "use bnb-nf4, or transformers 4.57"};
   if (input.request.cpu_offload && (type.starts_with("bnb") || type.starts_with("fp8") || type.starts_with("hqq") ||
                                     input.model.quantization.dialect == "bitsandbytes"))
     return Refusal{"device_map",
