@@ -225,6 +225,21 @@ TEST_CASE("transformers: quantizers leave fused experts in 16 bit") {
   CHECK_FALSE(has_note(loaded(test_model("llama-3.1-8b"), "transformers", "bnb-nf4"), "unquantized_experts"));
   for (const char* type : {"quanto-int8", "hqq-int4", "int4"})
     CHECK(weights_of(loaded(test_model("mixtral-8x7b"), "transformers", type)) > 91e9);
+  // Executed with gptqmodel 7.7.0 and 5.24.0: a small Qwen3-MoE checkpoint in AWQ loads with "missing" experts in 16
+  // bit, and its packed ones are "unexpected". GPTQ makes the same modules.
+  for (const char* type : {"awq", "gptq-int4"}) {
+    CHECK(weights_of(loaded(test_model("mixtral-8x7b"), "transformers", type)) > 91e9);
+    CHECK(has_note(loaded(test_model("mixtral-8x7b"), "transformers", type), "unquantized_experts"));
+    CHECK(weights_of(loaded(test_model("mixtral-8x7b"), "transformers@4.57", type)) < 28e9);
+  }
+}
+
+// Executed, 5.24.0: "QuantizationMethod.HQQ is not available yet and will be supported soon".
+TEST_CASE("transformers: 5 quantizes nothing with HQQ while loading") {
+  const Plan refused = loaded(test_model("llama-3.1-8b"), "transformers", "hqq-int4");
+  REQUIRE(refused.verdict.refusal.has_value());
+  CHECK(refused.verdict.refusal->id == "quantization");
+  CHECK_FALSE(loaded(test_model("llama-3.1-8b"), "transformers@4.57", "hqq-int4").verdict.refusal.has_value());
 }
 
 // Executed, 5.24.0 on the meta device: 6,979,321,856 elements of 8,030,261,248 are packed. BitsAndBytesConfig's

@@ -78,10 +78,12 @@ void pack_linears(EngineTensors& model) {
 
 // If the experts of a layer are one tensor, only FP8's quantizer packs them.
 void leave_experts(EngineTensors& model) {
-  const std::string_view type = model.request->weights ? std::string_view(*model.request->weights)
-                                : model.quantization.dialect == "bitsandbytes" ? "bnb"
-                                                                               : "";
-  if (!is_type(kOfLinears, type)) return;
+  const std::string_view dialect = model.quantization.dialect;
+  const std::string_view type = model.request->weights      ? std::string_view(*model.request->weights)
+                                : dialect == "bitsandbytes" ? "bnb"
+                                                            : dialect;
+  const bool is_calibrated = is_type("awq gptq", type);
+  if (!is_calibrated && (!is_type(kOfLinears, type) || (!model.request->weights && type != "bnb"))) return;
   if (!transformers_rules(*model.request).fuses_experts &&
       !transformers_class(model.arch, model.architecture).fused_experts)
     return;
@@ -91,7 +93,11 @@ void leave_experts(EngineTensors& model) {
       group.kept = Kept::kPlain;
       has_experts = true;
     }
-  if (has_experts)
+  if (has_experts && is_calibrated)
+    model.notes.push_back({NoteLevel::kWarning, "unquantized_experts",
+                           "transformers reads no packed experts of GPTQ and AWQ: it makes them in 16 bit, with random "
+                           "values. vLLM and SGLang read them"});
+  else if (has_experts)
     model.notes.push_back({NoteLevel::kWarning, "unquantized_experts",
                            "transformers leaves the experts in 16 bit: they are one tensor per layer, and quantizers "
                            "pack only nn.Linear. A GGUF or a checkpoint with quantized experts is smaller"});
