@@ -6,7 +6,10 @@
 // - More than 8 queries are fused where keys and values are equally wide: 64, 80 or 128, and 72 or 96 since mlx 0.32.1.
 //   Since 0.32.2 an M5 also fuses 256, for 1,024 queries and more.
 // - A quantized cache is never fused. Two copies of its scores were measured (unslothai/unsloth-zoo#1151).
-// - Latent attention adds the scores of the rope part as a mask, and expands one layer's keys and values.
+// - Latent attention holds the scores of the rope part with and without the mask, and expands one layer's keys and
+//   values (1.25 MB a token of DeepSeek-V3 in ml-explore/mlx-lm#839; 2 * 2048 * 128 heads * 2 B are 1.05).
+// - Mamba-2's scan has matrices of 256 x 256 per head. A prompt of 2,048 tokens held 15 for each 256 tokens in
+//   ml-explore/mlx-lm#525, and before it 20 of 2,048 x 2,048. A CPU, which waits for each, holds 3.
 #include <algorithm>
 
 #include "engines/estimates.h"
@@ -88,9 +91,9 @@ std::vector<LedgerLine> mlx_scores(const EngineInput& input, const std::vector<L
     const Heads heads = heads_of(cache, input, module);
     if (heads.key == 0) continue;
     const bool plain = module.is(kPlainScores) || input.request.attention == AttentionKernel::kNaive;
-    std::uint64_t held = heads.latent ? 1 : 0;
+    std::uint64_t held = heads.latent ? 2 : 0;
     if (heads.quantized) held += 2;
-    if (!heads.quantized && (plain || !is_fused(heads, rules))) ++held;
+    if (!heads.quantized && !heads.latent && (plain || !is_fused(heads, rules))) ++held;
     std::uint64_t queries = step.tokens;
     if (has_m5 && rules.fuses_256 && heads.key == 256 && heads.value == 256 && !plain && !heads.quantized)
       queries = std::min(queries, kFusedStep - 1);  // the tokens that remain of a prompt
