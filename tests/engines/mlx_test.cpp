@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <optional>
+#include <tuple>
 
 #include "engines/requests.h"
 #include "kvplan/gpus.h"
@@ -191,8 +192,8 @@ TEST_CASE("MLX: the scores of a prefill step are stored if Metal has no fused at
         Bytes(std::uint64_t{1023} * 131200 * 24 * 2));
   CHECK(scores_of(prefill("qwen3.5-27b", "mlx@0.31", 131200, std::nullopt, "m5-max-128gb")) ==
         Bytes(std::uint64_t{131200} * 98304));
-  // In latent attention the scores of the rope part are the mask.
-  CHECK(scores_of(prefill("deepseek-v3", "mlx", 4096)) == Bytes(std::uint64_t{2048} * 4096 * 128 * 2));
+  // In latent attention the scores of the rope part exist with and without the mask.
+  CHECK(scores_of(prefill("deepseek-v3", "mlx", 4096)) == Bytes(std::uint64_t{2048} * 4096 * 128 * 2 * 2));
 }
 
 TEST_CASE("MLX: peaks of prompts that users measured") {
@@ -204,7 +205,8 @@ TEST_CASE("MLX: peaks of prompts that users measured") {
       {"qwen3.5-35b-a3b", 8192, 2048, 21.7},   {"qwen3.5-35b-a3b", 65536, 2048, 26.7},  // ml-explore/mlx-lm#1480
       {"qwen3.5-35b-a3b", 196608, 2048, 38.0}, {"qwen3.8-27b", 131072, 2048, 39.78},    // ml-explore/mlx-lm#1781
       {"qwen3.8-27b", 131072, 1024, 32.26},    {"qwen3.8-27b", 131072, 512, 28.54},
-      {"qwen3.8-27b", 131072, 256, 26.52},
+      {"qwen3.8-27b", 131072, 256, 26.52},     {"deepseek-v3", 4096, 2048, 383.213},  // ml-explore/mlx-lm#839
+      {"deepseek-v3", 8192, 2048, 388.343},    {"deepseek-v3", 16384, 2048, 398.605},
   };
   for (const auto& row : rows) {
     CAPTURE(row.config);
@@ -212,6 +214,14 @@ TEST_CASE("MLX: peaks of prompts that users measured") {
     CAPTURE(row.step);
     const Plan plan = prefill(row.config, "mlx", row.tokens, row.step);
     CHECK(static_cast<double>(plan.memory.front().total.count()) / 1e9 == doctest::Approx(row.peak).epsilon(0.05));
+  }
+  // Mamba-2's scan of a prompt of 2,048 tokens (ml-explore/mlx-lm#525), and a prompt of 128 (ml-explore/mlx-lm#478).
+  for (const auto& [id, tokens, peak] : {std::tuple{"ibm-granite/granite-4.0-h-small", 2050, 23.501},
+                                         {"Qwen/Qwen3-Next-80B-A3B-Instruct", 256, 45.09}}) {
+    Request request = request_for("mlx", static_cast<std::uint64_t>(tokens));
+    request.weights = "mlx-4bit";
+    const Plan plan = make_plan(load_published(*find_published(id).model, id, {}), request);
+    CHECK(static_cast<double>(plan.memory.front().total.count()) / 1e9 == doctest::Approx(peak).epsilon(0.02));
   }
 }
 

@@ -234,6 +234,21 @@ static std::vector<LedgerLine> overhead(const OverheadInput& in) {
   const std::uint64_t tokens = step.tokens * step.prompts;
   std::vector<LedgerLine> out{mlp_activations(input, tokens, "a prefill step")};
   for (LedgerLine& line : mlx_scores(input, caches, module, step)) out.push_back(std::move(line));
+  std::uint64_t scanning_heads = 0;  // of Mamba-2
+  for (const LayerCache& cache : caches)
+    for (const Term& term : cache.compact)
+      if (term.part == Part::kScan && term.shape.vectors > 1)
+        scanning_heads = std::max(scanning_heads, term.shape.units);
+  if (scanning_heads > 0) {
+    constexpr std::uint64_t kChunk = 256, kMatrices = 15;
+    const std::uint64_t chunk = std::min(step.tokens, kChunk);
+    out.push_back(
+        estimate_line(Section::kActivation, "scan of a prefill step",
+                      Bytes(tokens) * scanning_heads * chunk * kMatrices * 4, {0.2, 1.35},
+                      {"{tokens} tokens * {chunk} of a chunk * {num_heads} heads * {matrices} * 4 B",
+                       {{"tokens", tokens}, {"chunk", chunk}, {"num_heads", scanning_heads}, {"matrices", kMatrices}}},
+                      "mlx-lm models/ssm.py ssm_attn; ml-explore/mlx-lm#525"));
+  }
   Bytes in_step;
   for (const LayerCache& cache : caches)
     for (const Term& term : cache.compact)
@@ -259,9 +274,16 @@ static std::vector<LedgerLine> overhead(const OverheadInput& in) {
   }
   out.push_back(logits_line(input, in.load.num_seqs, {0.5, 2}));
   const Bytes most(2500000000);
+  // ml-explore/mlx-lm#478: 0.15 GB after 128 tokens.
+  const std::uint64_t run = std::min(in.load.num_seqs * context, kPrefillStep);
   if (has_states(input))
-    out.push_back({Section::kRuntime, "Metal runtime and buffer cache", Bytes(1500000000), Bytes(500000000), most,
-                   "allowance of 1.5 GB", "estimate: peaks that users of Qwen3.5 and 3.6 measured"});
+    out.push_back({Section::kRuntime,
+                   "Metal runtime and buffer cache",
+                   Bytes(run * 1500000000 / kPrefillStep),
+                   Bytes(run * 500000000 / kPrefillStep),
+                   most,
+                   {"allowance of 1.5 GB * {tokens} of 2,048 tokens", {{"tokens", run}}},
+                   "estimate: peaks that users of Qwen3.5 and 3.6 measured"});
   else
     out.push_back({Section::kRuntime, "Metal runtime and buffer cache", Bytes(650000000), Bytes(300000000), most,
                    "allowance of 0.65 GB", "estimate: peaks in mlx_lm/BENCHMARKS.md and in ml-explore/mlx-lm#1569"});
