@@ -27,6 +27,14 @@ static bool has_idle_window(const EngineInput& input) {
   return std::any_of(input.model.facts.begin(), input.model.facts.end(), is_window) && !any_term(input, is_limited);
 }
 
+// Whether the layers' own embeddings have a type whose rows CUDA cannot look up.
+static bool has_packed_table(const ModelShape& model) {
+  return std::any_of(model.tensors.begin(), model.tensors.end(), [](const TensorGroup& group) {
+    const std::string_view type = group.stored_type;
+    return group.module.starts_with("per_layer_token_embd") && (type.find("_k") != type.npos || type.starts_with("iq"));
+  });
+}
+
 // clang-format off
 constexpr KnownError kErrors[] = {
     {.engine = "transformers", .name = "caches that a class fills differently",
@@ -166,6 +174,31 @@ constexpr KnownError kErrors[] = {
      .when = [](const EngineInput& input) { return llama_rules(input.request).pooled_keys; },
      .tells = "kvplan does not know the compute buffers of GLM-5.3-Flash; its figure is 60 to 90 % too small",
      .why = "kvplan does not build llama.cpp's graph for pooled index keys, which also stores and scores their inputs."},
+
+    {.engine = "llama.cpp", .name = "the layers' own embeddings on the GPU", .effect = kUnknown, .types = "gemma3n", .since = {0, 0, 6673}, .until = {0, 0, 9093},
+     .when = [](const EngineInput& input) { return input.request.llama_cpp.gpu_layers != 0 && !has_packed_table(input.model); },
+     .tells = "builds of llama.cpp from b6673 to b9092 put the layers' own embeddings of this model on the GPU if their type is f32, f16, bf16, q4_0 to q5_1 or q8_0; this plan has them in host memory",
+     .why = "llama-arch.cpp: LLM_TENSOR_PER_LAYER_TOKEN_EMBD is of the output in b6673, b7698 and b8179, and of the input in b9093.",
+     .misses = {.figures = "weights, GPU|weights, host", .off = {{-0.9, 6}}}},
+    {.engine = "llama.cpp", .name = "the embedding's norm", .types = "rwkv6 rwkv7 bloom", .until = {0, 0, 9093},
+     .why = "Until b8179 the norm of the embedding (32 KB) is in host memory. Later it is on the first layer's GPU, and so it is in kvplan.",
+     .misses = {.figures = "weights, GPU|weights, host", .by = {{-50000, 50000}}}},
+    {.engine = "llama.cpp", .name = "GLM-5's index keys before 0.5", .effect = kUnknown, .types = "glm-dsa glm_moe_dsa", .since = {0, 0, 8000}, .until = {0, 0, 11000},
+     .tells = "older builds of llama.cpp keep no index keys for this model; this plan counts them, so its KV cache is up to 22 % too large",
+     .why = "b9445 caches only the latent of glm-dsa, v0.5.0 the keys of its indexers too.",
+     .misses = {.figures = "KV and states, GPU", .off = {{0.2, 0.25}}}},
+    {.engine = "llama.cpp", .name = "windows of two-layer fixtures", .types = "afmoe cohere2 exaone-moe gemma3 olmo2 plamo3", .until = {0, 0, 11000},
+     .why = "b9445 takes the class's own period of windows and not the file's list, so both layers of the fixture have a window. In published models the period and the list agree.",
+     .misses = {.models = "fixture:*", .figures = "KV and states, GPU|compute, GPU, fixtures", .off = {{0.3, 16}}}},
+    {.engine = "llama.cpp", .name = "one hidden state before 0.5", .types = "nemotron_h qwen35", .until = {0, 0, 11000},
+     .why = "b9445 drops the rows without logits elsewhere than kvplan does: 8 MB at 512 tokens.",
+     .misses = {.figures = "compute, GPU, 1 GPU|compute, GPU, all logits", .off = {{-0.03, 0.06}}}},
+    {.engine = "llama.cpp", .name = "a megabyte of two fixtures", .until = {0, 0, 11000},
+     .why = "The graphs of MiniCPM3 and Mamba 2 in b9445 differ by 0.5 to 1.1 MB from those of v0.5.0.",
+     .misses = {.models = "fixture:minicpm3-dense|fixture:mamba2-dense", .figures = "compute, GPU, fixtures", .off = {{-0.08, 0.12}}}},
+    {.engine = "llama.cpp", .name = "norms of GLM-4.5's MTP layer", .types = "glm4moe", .until = {0, 0, 11000},
+     .why = "b9445 loads 57 KB of the MTP layer that v0.5.0 leaves out.",
+     .misses = {.figures = "weights, GPU|weights, host", .by = {{-60000, -50000}}}},
 
     {.engine = "sglang", .name = "DeepSeek-V4.1's pools", .effect = kUnknown, .types = "deepseek_v41 deepseek_v41_text",
      .tells = "kvplan does not know SGLang's pools for DeepSeek-V4.1; this plan counts every token of its windows, so its KV cache is too large",

@@ -8,6 +8,7 @@
 namespace kvplan {
 
 Release release_of(const Engine& engine, const Request& request) {
+  if (request.engine_version.starts_with('b')) return parse_release(request.engine_version);
   const std::uint64_t version = engine_version(engine, request);
   const std::uint64_t patch = engine_patch(request);
   const bool named = patch != kAnyCount;

@@ -352,11 +352,13 @@ LedgerLine graph_line(const OverheadInput& in, const Graph& graph, const LlamaPl
   }
   const bool all_on_gpu = placement.first_on_gpu == 0 && !input.request.llama_cpp.no_kv_offload &&
                           input.request.llama_cpp.cpu_moe_layers.value_or(0) == 0;
-  if (model.is_gguf && model.graph.is_checked && model.experts.used == 0 && all_on_gpu && placement.gpus == 1)
+  const bool was_run = llama_rules(input.request).half_masks;  // older builds place the masks a little differently
+  if (was_run && model.is_gguf && model.graph.is_checked && model.experts.used == 0 && all_on_gpu &&
+      placement.gpus == 1)
     return out;
   std::uint64_t more = mul(model.experts.used, graph.hidden);
   if (placement.gpus > 1 && in.stage > 0) more = add(more, fitted_copies(graph));
-  const std::uint64_t unsure = model.graph.is_checked && all_on_gpu ? bytes / 20 : bytes / 4;
+  const std::uint64_t unsure = bytes / (model.graph.is_checked && all_on_gpu ? was_run ? 20 : 5 : 4);
   out.low = Bytes(bytes - unsure);
   out.high = Bytes(add(bytes, unsure, more));
   out.basis = Basis::kEstimate;

@@ -1,6 +1,7 @@
 // How llama.cpp sizes a context.
 #include <algorithm>
 
+#include "engines/estimates.h"
 #include "engines/llama_cpp/cache.h"
 #include "engines/llama_cpp/rules.h"
 
@@ -18,6 +19,9 @@ LlamaContext llama_context(const EngineInput& input, const Load& load, BatchRule
   if (llama_flash_attention_off(input) && !llama_rules(request).fixed_padding) out.pad = 32;
   out.n_ctx_seq = round_up(out.unpadded, out.pad, kContextCells);
   out.streams = out.unified ? 1 : load.num_seqs;
+  const auto has_cells = [](const Term& term) { return term.growth == Growth::kToken; };
+  if (!llama_rules(request).divides_hybrid_cells && has_states(input) && any_term(input, has_cells))
+    out.n_ctx_seq = checked_mul(out.n_ctx_seq, out.streams, kContextCells);
   // llama.cpp limits n_batch to the requested context, before it pads the context.
   const std::uint64_t asked = checked_mul(out.unpadded, out.streams, kContextCells);
   out.n_batch = std::min(request.llama_cpp.n_batch.value_or(kDefaultBatch), asked);
@@ -38,7 +42,8 @@ CacheTypes llama_mtp_types(const EngineInput& input) {
 
 std::uint64_t llama_output_rows(const EngineInput& input, const LlamaContext& context) {
   const Request& request = input.request;
-  if (request.llama_cpp.all_logits || !llama_rules(request).limits_outputs) return context.n_ubatch;
+  if (!llama_rules(request).limits_outputs) return round_up(context.n_ubatch, context.streams, "rows of logits");
+  if (request.llama_cpp.all_logits) return context.n_ubatch;
   std::uint64_t rows = context.num_seqs;
   if (request.mtp || input.draft_method)
     rows = checked_mul(rows, 1 + (request.num_speculative_tokens > 0 ? request.num_speculative_tokens : kDefaultDraft),

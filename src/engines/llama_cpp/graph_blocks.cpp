@@ -61,7 +61,7 @@ TensorId GraphBuilder::embed() {
   token_ids_ = graph_.input(kElementI32, {tokens(), 1, 1, 1});
   TensorId x = graph_.rows(weight("token_embd"), token_ids_);
   graph_.expand(x);
-  graph_.expand(graph_.input(kElementF32, {width, tokens(), 1, 1}));
+  if (question_.rules.selects_inputs) graph_.expand(graph_.input(kElementF32, {width, tokens(), 1, 1}));
   if (question_.rules.mixes_batches && model_.graph.mixes_batches) {
     // The rows of the tokens are written into a copy of the embeddings.
     const TensorId ids = graph_.input(kElementI32, {tokens(), 1, 1, 1});

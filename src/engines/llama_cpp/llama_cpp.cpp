@@ -134,7 +134,7 @@ static void check_types(const EngineInput& input) {
       has_values = has_values || (term.role == Role::kValue && term.growth == Growth::kToken);
     }
   }
-  if (k_only && input.types.key != input.types.value)
+  if (k_only && input.types.key != input.types.value && llama_rules(input.request).one_latent_type)
     refuse("llama.cpp keeps the latent of MLA as K and reads V from it: the types " +
                std::string(name(input.types.key)) + " and " + std::string(name(input.types.value)) + " differ",
            "give --cache-type-k and --cache-type-v the same type");

@@ -60,14 +60,19 @@ constexpr Rule<L> kRules[] = {
     between(7698, 8179, 7820, &L::selects_inputs,
             "A graph takes tokens or embeddings, and has the inputs of both; before, those of the batch.",
             "ggml-org/llama.cpp#18898; build_inp_embd: ggml_build_forward_select"),
+    between(7698, 8179, 7700, &L::divides_hybrid_cells,
+            "Sequences of a model with states divide the cells of --ctx-size; before, each has all of them.",
+            "llama-model.cpp attn_kv_size: n_ctx in b7698, n_ctx_seq in b8179"),
     between(7698, 8179, 7830, &L::caches_latents_once, "MLA's latent is cached only as K; before, as V too.",
             "ggml-org/llama.cpp#19067"),
     between(9093, 9518, 9360, &L::half_masks,
             "With flash attention the mask is an input in 16 bit; before, in 32 bit, with a 16 bit copy beside it.",
             "ggml-org/llama.cpp#23764 (27 May 2026)"),
-    between(9093, 9518, 9400, &L::limits_outputs,
+    between(9445, 9518, 9450, &L::limits_outputs,
             "A graph has one row of logits for each slot; before, for each token of a batch.",
-            "ggml-org/llama.cpp#23861 (30 May 2026)"),
+            "ggml-org/llama.cpp#23861 (June 2026)"),
+    since(k05, &L::one_latent_type, "The caches of K and V of a model with latents have one type.",
+          "v0.5.0 says \"model does not support different K and V cache types\"; b9445 starts", RuleBasis::kExecuted),
     {&L::chooses_late,
      1,
      k05,
@@ -119,13 +124,18 @@ Release release_of_build(std::uint64_t number) {
 
 }  // namespace
 
-LlamaRules llama_rules(const Request& request) {
-  const std::string_view text = request.engine_version;
+Release llama_release(std::string_view text) {
   const bool is_build = text.size() > 1 && text.front() == 'b';
-  return resolve_rules(kRules,
-                       is_build ? release_of_build(whole_number(text.substr(1)).value_or(0))
-                                : release_of(*engine_named("llama.cpp"), request),
-                       request.turned_rule);
+  return is_build ? release_of_build(whole_number(text.substr(1)).value_or(0)) : parse_release(text);
+}
+
+Release llama_release(const Request& request) {
+  if (request.engine_version.starts_with('b')) return llama_release(request.engine_version);
+  return release_of(*engine_named("llama.cpp"), request);
+}
+
+LlamaRules llama_rules(const Request& request) {
+  return resolve_rules(kRules, llama_release(request), request.turned_rule);
 }
 
 std::vector<RuleRow> llama_rule_rows() {
