@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "engines/llama_cpp/rules.h"
 #include "kvplan/strings.h"
 
 namespace kvplan {
@@ -66,12 +67,16 @@ constexpr Arch kWholeTensors[] = {Arch::kGrok,          Arch::kPlamo2,      Arch
                                   Arch::kBailingHybrid, Arch::kDeepseekV32, Arch::kDots3Note, Arch::kGlm4MoeLite};
 constexpr std::string_view kWholeTensorNames = "mpt olmo2 olmoe bitnet minimax_m2 minimax-m2 mamba2";
 
-// Whether classes.txt has "class NAME" or "arch NAME", in any spelling.
-bool registers(std::string_view sort, std::string_view name) {
+// The line "class NAME" or "arch NAME BUILD" of classes.txt, where NAME may have any spelling; "" if there is none.
+std::string_view line_of(std::string_view sort, std::string_view name) {
   const std::string wanted = folded(name);
   for (std::string_view line : llama_cpp_class_lines().subspan(1))
-    if (line.starts_with(sort) && folded(line.substr(sort.size())) == wanted) return true;
-  return false;
+    if (line.starts_with(sort) && folded(line.substr(sort.size(), line.find(' ', sort.size()) - sort.size())) == wanted)
+      return line;
+  return "";
+}
+bool registers(std::string_view sort, std::string_view name) {
+  return !line_of(sort, name).empty();
 }
 
 constexpr std::string_view kClass = "class ";
@@ -97,6 +102,19 @@ bool llama_cpp_runs(const ModelShape& model) {
   if (model.is_gguf) return registers(kArch, model.architecture) || model.arch == Arch::kGlm5Next;
   // If a class belongs to several architectures, its model_type decides.
   return model.architecture.empty() || registers(kClass, model.architecture) || registers(kArch, model.model_type);
+}
+
+std::optional<Refusal> llama_cpp_lacks(const EngineInput& input) {
+  const std::string_view name = input.model.is_gguf ? input.model.architecture : input.model.model_type;
+  const std::string_view line = line_of(kArch, name);
+  const std::size_t build = line.find(' ', kArch.size());
+  if (build == std::string_view::npos) return std::nullopt;
+  const std::string_view last = line.substr(build + 1);
+  if (llama_release(input.request) > llama_release(last)) return std::nullopt;
+  return Refusal{"model_class",
+                 {"this llama.cpp ends with \"unknown model architecture: '{name}'\": {last} does not have it yet",
+                  {{"name", name}, {"last", last}}},
+                 {"use a newer llama.cpp than {last}", {{"last", last}}}};
 }
 
 }  // namespace kvplan

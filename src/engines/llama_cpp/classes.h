@@ -40,5 +40,7 @@ std::span<const std::string_view> llama_cpp_class_lines();
 // Whether llama.cpp has a converter for the class that a config names, or the architecture that a GGUF names. True if
 // neither is named.
 bool llama_cpp_runs(const ModelShape& model);
+// If this build is known to lack the model's architecture.
+std::optional<Refusal> llama_cpp_lacks(const EngineInput& input);
 
 }  // namespace kvplan

@@ -238,6 +238,7 @@ std::optional<Refusal> refused_split(const EngineInput& input) {
 }
 
 std::optional<Refusal> refusal(const EngineInput& input, const Load& load) {
+  if (auto lacks = llama_cpp_lacks(input)) return lacks;
   if (auto split = refused_split(input)) return split;
   return too_large_piece(input, load);
 }
