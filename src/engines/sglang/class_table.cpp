@@ -29,7 +29,7 @@ std::span<const ClassRow<SglangClass>> sglang_classes() {
     {&C::nemotron_h_pages, {kNemotronH}},
     {&C::pages_of_128, {kMinimaxM3}},
     {&C::no_state_chunks, {kMamba, kJamba, kLfm2, kZaya}},
-    {&C::tree_by_release, {kKimiLinear}},
+    {&C::is_kimi_linear, {kKimiLinear}},
     {&C::fills_shared_layers, {kGemma3n}},
     {&C::images_among_tokens, {kMllama}},
     {&C::numbers_encoder, {}, "WhisperForConditionalGeneration"},  // model_config.py, num_attention_layers
@@ -39,7 +39,7 @@ std::span<const ClassRow<SglangClass>> sglang_classes() {
      "MllamaForConditionalGeneration MossVLForConditionalGeneration LlavaLlamaForCausalLM Grok1VForCausalLM "
      "Grok1AForCausalLM HrmTextForCausalLM"},
     // handle_cuda_graph_config
-    {&C::no_prefill_graphs, {kKimiLinear, kKimiK3, kDeepseekV4}},
+    {&C::no_prefill_graphs, {kKimiK3, kDeepseekV4}},
     // piecewise_cuda_graph_disabled_model_archs of 0.5.10 to 0.5.13
     {&C::no_piecewise_graphs, {kDeepseekV4}, "Qwen3NextForCausalLM BailingMoeV2_5ForCausalLM"},
     {&C::prefill_graphs_with_images, {},

@@ -22,7 +22,7 @@ struct SglangClass {
   bool nemotron_h_pages = false;       // as states_in_pages, by SglangRules::nemotron_h_pages
   bool pages_of_128 = false;           // on Hopper and Blackwell only
   bool no_state_chunks = false;        // its kernels cannot track states by chunk, so "auto" does not buffer any
-  bool tree_by_release = false;        // it has a radix cache by SglangRules::kimi_linear_has_tree
+  bool is_kimi_linear = false;         // its radix cache and graphs depend on the release
   bool fills_shared_layers = false;    // layers that read another layer's cache have a separate pool anyway
   bool images_among_tokens = false;    // keys and values of images are stored in the token pool
   bool numbers_encoder = false;        // the encoder's attention has layers in the pool too

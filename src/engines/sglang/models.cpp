@@ -80,7 +80,7 @@ CacheTypes sglang_types(const ModelShape& model, const Request& request) {
 
 bool sglang_has_radix_cache(const EngineInput& input) {
   if (input.request.extras.disable_radix_cache) return false;
-  return !sglang_class(input.model).tree_by_release || sglang_rules(input.request).kimi_linear_has_tree;
+  return !sglang_class(input.model).is_kimi_linear || sglang_rules(input.request).kimi_linear_has_tree;
 }
 
 // _calculate_mamba_ratio: the state slots of a running request.

@@ -17,7 +17,8 @@ struct SglangRules {
   bool prefill_graphs_of_indexers = false, breakable_prefill_graphs = false;
   bool counts_unused_graphs = false, requests_limit_graphs = false;
   bool reserves_for_drafts = false, wide_draft_reserve = false;
-  bool keeps_back_for_images = false;
+  bool keeps_back_for_images = false, shares_images = false;
+  bool kda_captures_prefills = false;
   bool amd_long_contexts = false;
   bool weak_graph_references = false;
   std::uint64_t graph_kib = 2048;

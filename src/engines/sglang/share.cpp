@@ -41,6 +41,7 @@ bool captures_prefill(const EngineInput& input) {
   const SglangClass its = sglang_class(input.model);
   if (!rules.prefill_graphs || request.enforce_eager) return false;
   if (rules.breakable_prefill_graphs ? its.no_prefill_graphs : its.no_piecewise_graphs) return false;
+  if (its.is_kimi_linear && !rules.kda_captures_prefills) return false;
   if (request.parallel.pipeline > 1 || request.parallel.decode_context > 1) return false;
   if ((input.draft_method && !rules.prefill_graphs_with_drafts) ||
       (its.sparse_latents && !rules.prefill_graphs_of_indexers))
@@ -211,7 +212,7 @@ Bytes sglang_kept_back(const EngineInput& input) {
   if (!sglang_multimodal(input) || !sglang_rules(input.request).keeps_back_for_images) return Bytes(0);
   // On large Hopper GPUs.
   const bool shares = input.request.card.capability() / 10 == 9 && driver_mib(input) >= 60 * kGibMib &&
-                      sglang_class(input.model).shares_images;
+                      sglang_class(input.model).shares_images && sglang_rules(input.request).shares_images;
   return Bytes((shares ? 1024 : 100) * kMiB);
 }
 
