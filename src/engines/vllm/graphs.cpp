@@ -197,11 +197,11 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
   const bool shares = input.request.card.is_unified();
   const Bytes splits = split_outputs(input, captures.largest_whole);
   const bool alone = input.request.parallel.tensor == 1 && input.request.parallel.pipeline == 1;
-  const std::string_view term = shares                ? "vllm graphs, unified memory"
-                                : !rules.whole_graphs ? "vllm graphs until 0.10"
-                                : splits > Bytes(0)   ? "vllm graphs, Hopper"
-                                : alone               ? "vllm graphs"
-                                                      : "vllm graphs, several GPUs";
+  const std::string_view term = shares                                              ? "vllm graphs, unified memory"
+                                : !rules.whole_graphs                               ? "vllm graphs until 0.10"
+                                : splits > Bytes(0) && rules.empties_before_capture ? "vllm graphs, Hopper"
+                                : alone                                             ? "vllm graphs"
+                                                                                    : "vllm graphs, several GPUs";
   const GraphTerm reduces = of_reduces(input, rules, captures.count, layers);
   const GraphTerm unpacking = of_unpacking(input, captures.count, layers);
   if (!rules.v1_engine) {

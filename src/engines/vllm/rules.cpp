@@ -202,6 +202,10 @@ constexpr Rule<V> kRules[] = {
           "start-up logs: 86 graphs of Qwen3.5-4B take 0.24 GiB in 0.29, 0.55 in 0.22; dense models 0.52 in 0.28"),
     until(20, &V::keeps_reduces, "NCCL keeps memory for each all-reduce that is captured.",
           "start-up logs of 0.10 and 0.19 on L40S, not of 0.28 on RTX PRO 6000; vllm-project/vllm#2192"),
+    since(
+        18, &V::empties_before_capture,
+        "PyTorch's cache is emptied before graphs are captured; before, the printed memory lacks what a warm-up left.",
+        "GPUModelRunner.capture_model; not in 0.17"),
     since(20, &V::graphs_in_budget, "CUDA graphs are subtracted from the budget.",
           "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS defaults to 1"),
     since(27, &V::graphs_in_peak, "The estimate of the graphs is printed within \"peak activation\".",

@@ -50,7 +50,7 @@ struct VllmRules {
   bool whole_items = false, largest_batches = false;
   bool whole_graphs = false, wide_steps = false, counts_drafts = false, whole_steps = false, widest_step = false;
   bool gpt_oss_graphs = false, largest_graphs = false;
-  bool keeps_graph_pool = false, keeps_reduces = false;
+  bool keeps_graph_pool = false, keeps_reduces = false, empties_before_capture = false;
   bool graphs_in_budget = false, graphs_in_peak = false, estimates_new_graphs = false;
   // The runner, the profile run and memory outside of PyTorch.
   bool new_runner = false, new_runner_for_quantized = false, new_runner_for_models = false, new_runner_for_all = false;
