@@ -7,7 +7,6 @@
 
 #include "conformance/engines.h"
 #include "conformance/places.h"
-#include "engines/release.h"
 #include "kvplan/quantity.h"
 
 namespace kvplan::conformance {
@@ -236,12 +235,7 @@ Figures sglang_figures(const Json& row, const std::string& engine, Planner& plan
   }
   if (row.contains("built")) {
     const Reply same = ask({"--max-model-len", text(tokens)});
-    // Since 0.5.17 the executed pools are without their allocator, which has the table of places.
-    const bool has_places = parse_release(row.at("release").get<std::string>()) < Release{0, 5, 17};
-    const auto is_built = [&](const Json& line) {
-      return is_of_tokens(line) && (has_places || !is_called_like(line, "table of places"));
-    };
-    out.push_back({"pool bytes, at its tokens", row["built"].at("kv_bytes"), same.sum(0, is_built), kPointers});
+    out.push_back({"pool bytes, at its tokens", row["built"].at("kv_bytes"), same.sum(0, is_of_tokens), kPointers});
     out.push_back({"request table, bytes", row["built"].at("req_table_bytes"),
                    with_told_weights(plain, context).sum(0, is_request_table)});
   }

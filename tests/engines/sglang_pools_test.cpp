@@ -146,16 +146,16 @@ TEST_CASE("sglang pools: without a radix cache the number of running requests se
   CHECK(tokens() == 1000);
   const auto layout = laid(input).layout;
   CHECK(layout->capacity(budget, load_for(100)).max_num_seqs == 10);
-  CHECK(layout->reserved(load_for(500, 2)) == Bytes((1001 + 1230) * 2048 + 1000 * 8));  // 8 B of a token's place
+  CHECK(layout->reserved(load_for(500, 2)) == Bytes((1001 + 1230) * 2048));
   // Sequences beyond the cap also need windows.
-  CHECK(layout->reserved(load_for(500, 20)) == Bytes((10001 + 20 * 129 + 1) * 2048 + 10000 * 8));
+  CHECK(layout->reserved(load_for(500, 20)) == Bytes((10001 + 20 * 129 + 1) * 2048));
   CHECK(layout->capacity(Bytes(1000 * 2048), load_for(100)).tokens == 0);
   const RankCache rank = layout->explain(load_for(500, 2)).front();
   CHECK(line_of(rank, "window pool: 1 layers") == Bytes(1229 * 2048));
   CHECK(reason(rank, "window pool: of all requests that may run") == (1229 - 2 * 128) * 2048);
   // In whole pages: 127 + 128 + 128 for each request, 200 and 64 more are 1796, or 1856 in pages of 64.
   input.request.block_size = 64;
-  CHECK(laid(input).layout->reserved(load_for(500, 2)) == Bytes((1024 + 64 + 1856 + 64) * 2048 + 1024 * 8));
+  CHECK(laid(input).layout->reserved(load_for(500, 2)) == Bytes((1024 + 64 + 1856 + 64) * 2048));
   // This does not apply with drafts, nor before 0.5.14.
   input.request.block_size = 1;
   input.draft_method = DraftMethod::kNgram;
@@ -358,7 +358,7 @@ TEST_CASE("sglang pools: sizes from options instead of shares") {
   windows.request.extras.swa_ratio = 0.25;
   CHECK(laid(windows).layout->capacity(Bytes(2560 * 1000), load_for(100)).tokens == 1000);
   CHECK(laid(windows).layout->capacity(Bytes(2560 * 1000 - 1), load_for(100)).tokens == 999);
-  CHECK(laid(windows).layout->reserved(load_for(4096)) == Bytes((4097 + 1025) * 2048 + 4096 * 8));
+  CHECK(laid(windows).layout->reserved(load_for(4096)) == Bytes((4097 + 1025) * 2048));
 }
 
 TEST_CASE("sglang pools: the budget counts a draft as layers of the model, but the draft has its own pool") {
@@ -417,7 +417,7 @@ TEST_CASE("sglang pools: buffers of every rank") {
   const auto layout = laid(input).layout;
   for (std::size_t rank = 0; rank < 4; ++rank) {
     const auto buffers = layout->buffers(load_for(1000, 2), rank);
-    CHECK(buffers.size() == 5);  // and the table of places in the window pool
+    CHECK(buffers.size() == 4);
     CHECK(buffers.front().name == (rank < 2 ? "layer 0, K" : "layer 2, K"));
     Bytes sum;
     for (const CacheBuffer& buffer : buffers) sum += buffer.bytes;
@@ -524,8 +524,7 @@ TEST_CASE("sglang pools: DeepSeek-V4 since 0.5.21") {
   const std::uint64_t rings = 33152ULL * 2 * 512 * 4 * 20;
   Request request = request_for("sglang@0.5.23", tokens, rings + tokens / 4 * 28347);
   CHECK(make_plan(model, request).capacity->tokens == tokens);
-  // The executed pools are without their allocator, which has 8 B for each token's place in the window pool.
-  CHECK(make_plan(model, request).kv_cache.reserved == Bytes(48188004544 + 8 * tokens));
+  CHECK(make_plan(model, request).kv_cache.reserved == Bytes(48188004544));
   request.kv_cache_memory_bytes = Bytes(rings + tokens / 4 * 28347 - 7087);
   CHECK(make_plan(model, request).capacity->tokens == tokens - 256);
 }

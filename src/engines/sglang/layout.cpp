@@ -354,7 +354,6 @@ class SglangLayout final : public CacheLayout, private SglangPools {
       if (pools.full > rounded)
         reason("KV pool required by the window pool's ratio", stage.full * (pools.full - rounded));
       reason("dummy page", (stage.full + (pools.windows > 0 ? stage.windows : Bytes(0))) * page_);
-      reason("table of places in the window pool", stage.place * pools.full);
     }
     if (pools.slots > 0) {
       reason("padding slot of the state pool", stage.slot);

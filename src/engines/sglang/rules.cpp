@@ -9,8 +9,7 @@ namespace kvplan {
 // clang-format off
 constexpr Rule<SglangRules> kRules[] = {
     {.sets = &SglangRules::share_of_eight_ranks, .to = 0.83, .until = {0, 4},
-     .what = "the fraction of GPU memory with 8 to 15 ranks; 0.81 later", .evidence = "server_args.py of 0.3.3 and 0.4.0",
-     .between = {{0, 3, 3}, {0, 4}}},
+     .what = "the memory fraction with 8 to 15 ranks; 0.81 later", .evidence = "logs", .between = {{0, 3, 3}, {0, 4}}},
     {.sets = &SglangRules::sizes_by_card, .since = {0, 4, 8},
      .what = "the GPU's memory, not only the ranks, sets the memory fraction, the prefill chunk and the captured batches",
      .evidence = "server_args.py of 0.4.7 and 0.4.8; most releases called 0.4 do not"},
@@ -63,8 +62,7 @@ constexpr Rule<SglangRules> kRules[] = {
      .what = "graphs keep weak references to their outputs: one pool, 310 KiB of a captured size and layer",
      .evidence = "estimate from start-up logs of 0.5.0 and 0.5.8", .between = {{0, 5, 0}, {0, 5, 8}}},
     {.sets = &SglangRules::graph_kib, .to = 1344, .since = {0, 4, 9},
-     .what = "KiB of a captured size and layer; 2,048 before",
-     .evidence = "estimate from start-up logs of 0.4.6 and 0.5.0", .between = {{0, 4, 6}, {0, 5, 0}}},
+     .what = "KiB of a captured size and layer; 2,048 before", .evidence = "logs", .between = {{0, 4, 6}, {0, 5, 0}}},
 
     {.sets = &SglangRules::index_in_every_layer, .until = {0, 5, 18},
      .what = "layers that use another layer's indexer have an indexer and index keys too",
@@ -99,6 +97,11 @@ constexpr Rule<SglangRules> kRules[] = {
     {.sets = &SglangRules::bare_latents_on_blackwell, .since = {0, 5, 10},
      .what = "FP8 latents of sparse attention have no scales on Blackwell, where TRT-LLM's kernels read them",
      .evidence = "calculate_mla_kv_cache_dim; FlashMLA in 0.5.9", .basis = RuleBasis::kExecuted},
+    {.sets = &SglangRules::places_in_pools, .until = {0, 5, 17},
+     .what = "the pools include the table of each token's place in the window pool",
+     .evidence = "full_to_swa_index_mapping, executed in 0.5.8 and 0.5.13; since 0.5.17 the executed pools are without "
+                 "their allocator, which has it",
+     .basis = RuleBasis::kExecuted},
     {.sets = &SglangRules::splits_tokens_first, .until = {0, 5, 11},
      .what = "two pools divide whole tokens of all layers, rounded down twice",
      .evidence = "set_num_token_hybrid of 0.5.8; HybridSWAPoolConfigurator is not in 0.5.10",

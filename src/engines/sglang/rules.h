@@ -24,12 +24,11 @@ struct SglangRules {
   std::uint64_t graph_kib = 2048;
   // Pools (models.cpp, stages.cpp, layout.cpp).
   bool index_in_every_layer = false;
-  bool draft_states_first = false;
   bool fixed_slots_without_tree = false, buffers_states = false, budgets_padding_slots = false;
-  bool kimi_linear_has_tree = false;
+  bool kimi_linear_has_tree = false, draft_states_first = false;
   bool sums_by_request = false, sums_by_page = false, index_pages_as_latents = false;
   bool counts_latent_scales = false, bare_latents_on_blackwell = false;
-  bool splits_tokens_first = false;
+  bool places_in_pools = false, splits_tokens_first = false;
   bool requests_before_split = false, pads_request_table = false;
   bool windows_by_request = false, frees_windows_early = false, needs_windows = false;
   bool chunk_takes_row = false;

@@ -116,7 +116,7 @@ SglangPools::SglangPools(const EngineInput& input, std::vector<Note>& notes)
     for (const LayerCache& cache : caches) add(stage, cache);
     if (class_.fills_shared_layers) fill_shared(stage);
     if (class_.numbers_encoder) number_encoder(stage, input.model);
-    if (has_windows() && stage.full > Bytes(0)) stage.place = Bytes(8);  // full_to_swa_index_mapping
+    if (has_windows() && stage.full > Bytes(0) && rules_.places_in_pools) stage.place = Bytes(8);
     all_windows_ = all_windows_ && stage.full == Bytes(0) && stage.windows > Bytes(0);
     states_ = states_ || stage.slot > Bytes(0);
   }
