@@ -35,6 +35,12 @@ static bool has_packed_table(const ModelShape& model) {
   });
 }
 
+// Whether ModelOpt's file gives each layer its own type. Only Nemotron-H was read that way from the beginning.
+static bool is_mixed_modelopt(const EngineInput& input) {
+  const QuantDeclaration& declared = input.model.quantization;
+  return declared.dialect.starts_with("modelopt") && !declared.scheme && input.model.arch != Arch::kNemotronH;
+}
+
 // clang-format off
 constexpr KnownError kErrors[] = {
     {.engine = "transformers", .name = "caches that a class fills differently",
@@ -257,6 +263,10 @@ constexpr KnownError kErrors[] = {
     {.engine = "sglang", .name = "kernels that the harness does not call",
      .why = "The harness simulates a GPU of compute capability 8 and calls no kernel. Before 9.0 the indexer and sparse latent attention have no kernel (sgl-project/sglang#35420), so kvplan refuses the start.",
      .misses = {.models = "deepseek-ai--DeepSeek-V3.2|deepseek-ai--DeepSeek-V4-Flash", .figures = "starts", .planned = false}},
+    {.engine = "sglang", .name = "mixed ModelOpt checkpoints before 0.5.15", .effect = kUnknown, .until = {0, 5, 15}, .when = is_mixed_modelopt,
+     .tells = "SGLang before 0.5.15 reads this checkpoint of mixed precision as W4AFP8 and refuses it or loads other bytes; this plan has the checkpoint's own types",
+     .why = "model_config.py: only Nemotron-H is modelopt_mixed in 0.5.14, and every file with NVFP4 layers in 0.5.15.",
+     .misses = {.models = "*-NVFP4", .figures = "starts", .words = "*not divisible by weight quantization block_n*"}},
     {.engine = "sglang", .name = "a page of DeepSeek-V4's pools", .types = "deepseek_v4", .since = {0, 5, 17}, .until = {0, 5, 20},
      .why = "0.5.19 allocates 2.6 MB more in pools of 124 GB.",
      .misses = {.figures = "pool bytes*", .off = {{-0.0001, 0}}}},
