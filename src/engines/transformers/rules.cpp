@@ -4,7 +4,7 @@
 
 namespace kvplan {
 
-// 5.16.1 and 5.23.0 were executed, and the new classes of 5.24.0.
+// 5.16.1 and 5.23.0 were executed, the new classes of 5.24.0, and twelve configs with 4.57.6.
 // clang-format off
 constexpr Rule<TransformersRules> kRules[] = {
     {.sets = &TransformersRules::expands_latents, .until = {5, 0},
@@ -24,6 +24,9 @@ constexpr Rule<TransformersRules> kRules[] = {
      .basis = RuleBasis::kExecuted},
     {.sets = &TransformersRules::loads_float32, .until = {5, 0},
      .what = "from_pretrained loads float32 unless dtype is given", .evidence = "modeling_utils.py of 4.57 and 5.0"},
+    {.sets = &TransformersRules::typed_mamba_states, .until = {5, 0},
+     .what = "the states of Mamba and Falcon Mamba have the model's type, later float32", .evidence = "MambaCache of 4.57",
+     .basis = RuleBasis::kExecuted},
     {.sets = &TransformersRules::packs_gguf, .since = {5, 17},
      .what = "the tensors of a GGUF stay packed where the package kernels has a kernel",
      .evidence = "quantizers/quantizer_gguf.py; not in 5.16.1"},
@@ -48,6 +51,7 @@ static std::span<const ClassRow<TransformersClass>> classes() {
     {&C::whole_windows, {kGptNeo}},
     {&C::float32_convolutions, {kInkling, kInkling2}},    // modeling_inkling.py
     {&C::states_of_its_type, {kMinimax, kBailingLinear, kBailingHybrid}},
+    {&C::is_mamba, {kMamba}},
     {&C::copied_states, {kXlstm}},                        // xLSTMCache
     {&C::past_columns, {kRecurrentGemma, kZaya}},
     {&C::widens_windows, {kMimoV2}},

@@ -18,6 +18,7 @@ struct TransformersRules {
   bool float32_gates = false;
   bool fuses_experts = false;
   bool loads_float32 = false;
+  bool typed_mamba_states = false;
   bool packs_gguf = false;
   bool lacks_hqq = false;
   bool caps_eagerly = false;
@@ -33,6 +34,7 @@ struct TransformersClass {
   bool whole_windows = false;         // its config does not give the cache a window
   bool float32_convolutions = false;  // float32 whatever the model's type
   bool states_of_its_type = false;    // recurrent states in the type that its kernels return
+  bool is_mamba = false;              // by TransformersRules::typed_mamba_states
   bool copied_states = false;         // its own cache converts states to the model's type, and stores the length
   bool past_columns = false;          // convolution states are only the past inputs, one column fewer
   bool widens_windows = false;        // by TransformersRules::widens_mimo_windows

@@ -29,7 +29,7 @@
 namespace kvplan {
 
 constexpr EngineVersion kVersions[] = {
-    {"4.57", "source (read): MLA expanded to K and V; the rest as 5.16. Never run"},
+    {"4.57", "MLA expanded to K and V; the rest as 5.16. Read, and twelve configs executed (4.57.6)"},
     {"5.16", "DynamicCache and StaticCache of every class executed (5.16.1); offloading and QuantizedCache read"},
     {"5.17", "source (read): as 5.16"},
     {"5.18", "source (read): the cache of sparse MLA is the latent and the index keys"},
@@ -91,7 +91,9 @@ static CacheTypes resolve(const ModelShape& model, const Request& request) {
   if (!request.cache_type_k) types.key = types.model;
   if (!request.cache_type_v) types.value = types.model;
   check_implementation(request, types);
-  if (!request.state_dtype) types.state = transformers_class(model).states_of_its_type ? types.model : Dtype::kFloat32;
+  const TransformersClass its = transformers_class(model);
+  const bool typed = its.states_of_its_type || (its.is_mamba && transformers_rules(request).typed_mamba_states);
+  if (!request.state_dtype) types.state = typed ? types.model : Dtype::kFloat32;
   if (types.key == Dtype::kFp8E4m3 && !transformers_rules(request).has_fp8_cache)
     refuse("--kv-cache-dtype: transformers has the fp8 backend since 5.21", "use int4 or int8");
   if (quantized(types.key) != quantized(types.value) || (types.key != types.value && !grouped(types.key)))

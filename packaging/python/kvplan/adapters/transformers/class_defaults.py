@@ -5,7 +5,7 @@ import json
 import re
 
 import imports  # noqa: F401  (first: it sets how the library is imported)
-from transformers import PreTrainedConfig
+import transformers
 from transformers.models.auto import modeling_auto as auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING, CONFIG_MAPPING_NAMES
 
@@ -28,7 +28,7 @@ NOTHING_OF_MEMORY = re.compile(
 
 def class_name(model_type):
     for mapping in MAPPINGS:
-        found = getattr(auto, mapping).get(model_type)
+        found = getattr(auto, mapping, {}).get(model_type)  # 4.57 lacks one
         if found:
             return found if isinstance(found, str) else found[0]
     return None
@@ -50,7 +50,8 @@ def written(config):
 
 def reduced(config):
     """A default config as a config.json has it: without the keys that every config has by default and those that do not affect memory."""
-    everyone = PreTrainedConfig().to_dict()
+    config = getattr(transformers, "PreTrainedConfig", None) or transformers.PretrainedConfig  # the name in 4.57
+    everyone = config().to_dict()
 
     def of(node):
         return {k: of(v) if isinstance(v, dict) else v for k, v in node.items()

@@ -1,5 +1,6 @@
 """How the library is imported: no network, no warnings, one thread; torchvision without its compiled operators
 where they do not load."""
+import contextlib
 import os
 import sys
 import warnings
@@ -19,3 +20,13 @@ except Exception:  # built for another torch, or not there: its import asks for 
     OPERATORS = torch.library.Library("torchvision", "DEF")
     for name in ("nms", "qnms"):
         OPERATORS.define(name + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+
+AUTOCAST = torch.autocast
+
+
+def autocast(device_type, *args, **how):
+    """Rotary embeddings of 4.57 switch autocast off for their tensors' device. torch refuses the meta device."""
+    return contextlib.nullcontext() if device_type == "meta" else AUTOCAST(device_type, *args, **how)
+
+
+torch.autocast = autocast
