@@ -457,7 +457,8 @@ RankWeights rank_weights(const ModelSpec& model, const Weigher& weigher, const R
       !request.extras.projector &&
       (has_towers(model.tensors) || has_towers(model.unknown_tensors) || has_towers(model.stored)))
     inform(notes, "towers_left_out",
-           "a GGUF of this model has only the text part: for images or audio add --mmproj FILE");
+           "a GGUF of this model has only the text part: for images or audio add --mmproj FILE. llama-server -hf loads "
+           "that file by itself unless --no-mmproj is given");
   if (request.llama_cpp.split == LlamaSplit::kRow && out.lines.size() > 1) share_rows(request, out);
   add_moved(model, request, moved, out);
   if (!engine.loading.embedding_on_host) return out;
