@@ -33,6 +33,9 @@ constexpr KernelRow kKernels[] = {
      .basis = RuleBasis::kExecuted},
     {.methods = "modelopt", .types = "nvfp4", .cards = "80+", .since = {0, 5, 13}, .evidence = kLeast,
      .basis = RuleBasis::kExecuted},
+    {.methods = "compressed-tensors", .types = "nvfp4", .until = {0, 5, 7},
+     .words = "No compressed-tensors compatible scheme was found.", .cure = "use SGLang 0.5.7 or newer",
+     .evidence = "schemes of 0.5.2 to 0.5.6 have no NVFP4, those of 0.5.7 do; sgl-project/sglang#13639"},
     {.methods = "compressed-tensors", .types = "nvfp4", .cards = "100+", .since = {0, 5, 7}, .until = {0, 5, 22},
      .words = kNoNvfp4, .evidence = "CompressedTensorsW4A4Fp4, CompressedTensorsW4A4Nvfp4MoE; a weight-only kernel "
                                     "since 0.5.22"},
