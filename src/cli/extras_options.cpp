@@ -141,6 +141,8 @@ ModelAndRequest load_model_and_request(const std::string& argument, const Invoca
   if (!call.draft.empty())
     extras.draft =
         std::make_shared<const ModelSpec>(load_draft(call.draft, call.source, extras.draft_method, out.model));
+  else if (extras.draft_method == DraftMethod::kDspark && out.model.num_nextn_layers > 0)
+    out.request.mtp = true;  // a checkpoint that includes its DSpark layers
   for (const std::string& path : call.loras) extras.adapters.push_back(load_adapter(path, call.source));
   if (!call.mmproj.empty()) extras.projector = load_projector(call.mmproj, call.source);
   // If engines, GPUs or types are listed, each one has its own longest context.

@@ -284,7 +284,7 @@ std::optional<DraftMethod> draft_method_of(const Request& request) {
   const std::optional<DraftMethod>& asked = request.extras.draft_method;
   if (const auto& draft = request.extras.draft; draft != nullptr)
     return draft->draft_head ? draft->draft_head->method : asked.value_or(DraftMethod::kModel);
-  if (request.mtp) return DraftMethod::kMtp;
+  if (request.mtp && asked != DraftMethod::kDspark) return DraftMethod::kMtp;
   return asked;
 }
 
@@ -315,7 +315,7 @@ void check_extras(const ModelSpec& model, const Request& request) {
              "it belongs to " + engines_with([&](const Engine& e) { return has_word(e.extras.draft_methods, word); }));
     if (request.mtp && extras.draft != nullptr)
       refuse("--draft names a model, and --mtp uses the model's own MTP layers", "use one or the other");
-    const bool needs_draft = *method != DraftMethod::kMtp && *method != DraftMethod::kNgram;
+    const bool needs_draft = !request.mtp && *method != DraftMethod::kNgram;
     if (needs_draft && extras.draft == nullptr)
       refuse("--speculative-method " + word + " needs separate weights", "name them with --draft MODEL");
     if (!needs_draft && extras.draft != nullptr)

@@ -144,7 +144,7 @@ static Found drafts(const EngineInput& input) {
   if (!input.draft_method) return std::nullopt;
   const DraftMethod method = *input.draft_method;
   const bool is_eagle = method == DraftMethod::kMtp || method == DraftMethod::kEagle;
-  if (sglang_class(input.model).compressed && !is_eagle)
+  if (sglang_class(input.model).compressed && !is_eagle && !is_block)
     return Refusal{"speculative_method", "Only EAGLE and DSPARK speculative algorithms are supported for DeepSeek-V4",
                    "use --mtp"};
   if (is_sparse(input) && method == DraftMethod::kNgram)
@@ -173,6 +173,7 @@ std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load& load
   if (Found found = library_class(input)) return found;
   if (Found found = unnamed_quantization(input)) return found;
   if (Found found = kernel_refusal(sglang_kernel_rows(), input, {})) return found;
+  const bool is_block = method == DraftMethod::kDspark;
   if (Found found = fp8_blocks(input)) return found;
   if (Found found = windows(input)) return found;
   if (Found found = uneven_experts(input)) return found;
