@@ -13,7 +13,7 @@ static std::uint64_t state_groups(const Mixer& mixer) {
   return linear != nullptr ? linear->num_key_heads : 0;
 }
 
-// The rules are long lists, and only the weights need them.
+// The rules are long lists, and only the weights need them: of them only the experts' type stays.
 static QuantDeclaration without_rules(const QuantDeclaration& declared) {
   QuantDeclaration out;
   out.dialect = declared.dialect;
@@ -25,6 +25,9 @@ static QuantDeclaration without_rules(const QuantDeclaration& declared) {
   out.scheme = declared.scheme;
   out.expert_scheme = declared.expert_scheme;
   out.head_scheme = declared.head_scheme;
+  for (const SchemeRule& rule : declared.rules)
+    if (!out.expert_scheme && rule.scheme && rule.pattern.find(".experts") != std::string::npos)
+      out.expert_scheme = rule.scheme;
   return out;
 }
 
