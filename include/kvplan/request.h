@@ -173,6 +173,7 @@ struct CommandRequest {
   bool is_rocm = false;                 // its container is for AMD's GPUs
   bool wants_v0 = false;                // vLLM: VLLM_USE_V1=0, which 0.11 dropped
   std::optional<bool> allows_longer;    // contexts beyond the model's maximum; absent: no command
+  bool names_nvfp4 = false;             // SGLang: --quantization modelopt_fp4
   bool operator==(const CommandRequest&) const = default;
 };
 

@@ -182,6 +182,7 @@ class CommandReader {
     if (target == "@devices") visible(value);
     if (target == "@v0") out_.request.wants_v0 = true;
     if (target == "@longer") out_.request.allows_longer = true;
+    if (target == "@nvfp4") out_.request.names_nvfp4 = true;
     if (target == "@rope-scaling") out_.settings.set("--hf-overrides", R"({"rope_scaling":)" + value + "}");
     if (target.starts_with("@host-cache")) out_.settings.set(target, value);
   }

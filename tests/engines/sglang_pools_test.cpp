@@ -11,6 +11,7 @@
 #include "kvplan/error.h"
 #include "plan/plan.h"
 #include "plan/steps.h"
+#include "sources/load.h"
 #include "support/figures.h"
 
 namespace kvplan {
@@ -670,6 +671,58 @@ TEST_CASE("SGLang has no default for DeepSeek-V4's MXFP4 experts on Hopper and B
   CHECK(id("sglang@0.5.18", "h200", "", "fp8").empty());
   CHECK(id("sglang@0.5.18", "rtx-pro-6000", "").empty());
   CHECK(id("sglang@0.5.19", "h200", "").empty());
+}
+
+// The runners are those that the releases' own code resolves for NVIDIA's checkpoints. sgl-project/sglang#39807, #34192
+// and #32229 saw the starts die.
+TEST_CASE("SGLang: experts in ModelOpt's NVFP4 need a runner on Blackwell") {
+  struct Asked {
+    std::string_view architecture = "Qwen3MoeForCausalLM", type = "qwen3_moe", runner = {};
+    bool is_named = false;
+    std::string_view dialect = "modelopt";
+  };
+  const auto id = [](const char* engine, const char* card, Asked asked) {
+    EngineInput input = input_of(asked.type, {heads(8, 128)});
+    input.request = request_for(engine, 8192);
+    input.request.card.gpu = &parse_gpu(card);
+    input.request.extras.moe_runner = asked.runner;
+    input.request.command.names_nvfp4 = asked.is_named;
+    input.model.architecture = asked.architecture;
+    input.model.experts = {.count = 128, .used = 8, .width = 768};
+    input.model.quantization.dialect = asked.dialect;
+    input.model.quantization.scheme.emplace().type = "nvfp4";
+    const auto found = sglang_refusal(input, load_for(100));
+    return found ? found->id : std::string_view();
+  };
+  CHECK(id("sglang@0.5.20", "rtx-pro-6000", {}) == "moe_runner");
+  CHECK(id("sglang@0.5.15", "rtx-pro-6000", {}).empty());
+  CHECK(id("sglang@0.5.20", "rtx-pro-6000", {.is_named = true}).empty());
+  CHECK(id("sglang@0.5.20", "rtx-pro-6000", {.runner = "flashinfer_cutlass"}).empty());
+  CHECK(id("sglang@0.5.20", "rtx-pro-6000", {.runner = "auto"}) == "moe_runner");
+  CHECK(id("sglang@0.5.20", "b200", {}).empty());
+  CHECK(id("sglang@0.5.20", "h200", {}).empty());
+  const std::string_view minimax = "MiniMaxM2ForCausalLM";
+  CHECK(id("sglang@0.5.17", "b200", {.architecture = minimax, .type = "minimax_m2", .is_named = true}) == "moe_runner");
+  CHECK(id("sglang@0.5.18", "b200", {.architecture = minimax, .type = "minimax_m2"}).empty());
+  CHECK(id("sglang@0.5.20", "rtx-pro-6000", {.architecture = "NemotronHForCausalLM", .type = "nemotron_h"}).empty());
+  const std::string_view llama = "Llama4ForConditionalGeneration";
+  CHECK(id("sglang@0.5.16", "rtx-pro-6000", {.architecture = llama, .type = "llama4", .is_named = true}) ==
+        "moe_runner");
+  // A checkpoint that names its layers one by one, as nvidia/Qwen3.6-35B-A3B-NVFP4 does.
+  const ModelSpec mixed = read_config(
+      R"({"model_type":"qwen3_moe","hidden_size":2048,"intermediate_size":6144,"num_hidden_layers":1,
+          "num_attention_heads":32,"num_key_value_heads":4,"num_experts":128,"num_experts_per_tok":8,
+          "moe_intermediate_size":768,"vocab_size":151936,"quantization_config":{"quant_method":"modelopt",
+          "quant_algo":"MIXED_PRECISION","quantized_layers":{"model.layers.0.self_attn.q_proj":{"quant_algo":"FP8"},
+          "model.layers.0.mlp.experts":{"quant_algo":"W4A16_NVFP4","group_size":16}}}})",
+      "", "test", {});
+  Request request = request_for("sglang@0.5.20", 8192);
+  request.card.gpu = &parse_gpu("rtx-pro-6000");
+  const auto found = sglang_refusal(engine_input(mixed, request), load_for(100));
+  CHECK((found && found->id == "moe_runner"));
+  // Compressed-tensors' NVFP4 came with 0.5.7 (sgl-project/sglang#13639).
+  CHECK(id("sglang@0.5.5", "rtx-pro-6000", {.dialect = "compressed-tensors"}) == "no_kernel");
+  CHECK(id("sglang@0.5.7", "rtx-pro-6000", {.dialect = "compressed-tensors"}).empty());
 }
 
 TEST_CASE("sglang pools: types of the cache") {

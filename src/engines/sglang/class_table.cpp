@@ -25,6 +25,17 @@ std::span<const ClassRow<SglangClass>> sglang_classes() {
     {&C::checks_backend, {}, "Exaone4ForCausalLM ExaoneMoEForCausalLM ExaoneMoeForCausalLM"},
     {&C::checked_since_default, {}, "ExaoneMoeForCausalLM"},
     {&C::is_gpt_oss, {kGptOss}},
+    // arg_groups/model_overrides, and _DEEPSEEK_FAMILY_ARCHS of overrides.py
+    {&C::picks_nvfp4_runner, {kNemotronH, kDeepseekV4}},
+    {&C::picks_runner_on_sm100,
+     {kGemma4, kGemma4Unified, kMinimaxM3},
+     "DeepseekV3ForCausalLM DeepseekV32ForCausalLM KimiK25ForConditionalGeneration MistralLarge3ForCausalLM "
+     "PixtralForConditionalGeneration GlmMoeDsaForCausalLM Glm5NextForConditionalGeneration HYV4ForCausalLM "
+     "LongcatFlashForCausalLM Dots3NoteForCausalLM Glm4MoeForCausalLM Qwen3MoeForCausalLM "
+     "Qwen3VLMoeForConditionalGeneration Qwen3NextForCausalLM Qwen3_5MoeForConditionalGeneration "
+     "InternS2PreviewForConditionalGeneration Qwen4ExpForConditionalGeneration"},
+    {&C::picks_runner_by_rule, {}, "MiniMaxM2ForCausalLM"},
+    {&C::weighs_inputs, {kLlama4}},
     {&C::states_in_pages, {}, "KimiK3ForConditionalGeneration"},
     {&C::nemotron_h_pages, {kNemotronH}},
     {&C::pages_of_128, {kMinimaxM3}},

@@ -18,6 +18,10 @@ struct SglangClass {
   bool checked_since_default = false;  // checks_backend, but only since SglangRules::exaone_default
   bool checks_backend = false;         // with windows it supports only three backends: SglangRules::exaone_backends
   bool is_gpt_oss = false;             // its attention has sinks, which few backends support
+  bool picks_nvfp4_runner = false;     // chooses a runner for experts in NVFP4 on any GPU
+  bool picks_runner_on_sm100 = false;  // or on data centre Blackwell only
+  bool picks_runner_by_rule = false;   // as picks_runner_on_sm100, by SglangRules::routed_minimax
+  bool weighs_inputs = false;          // applies the router's weight to an expert's input
   bool states_in_pages = false;        // pages of 64 tokens on Blackwell, although the model has states
   bool nemotron_h_pages = false;       // as states_in_pages, by SglangRules::nemotron_h_pages
   bool pages_of_128 = false;           // on Hopper and Blackwell only

@@ -117,6 +117,35 @@ static Found packed_experts(const EngineInput& input, std::uint32_t capability) 
                  "use --moe-runner-backend flashinfer_mxfp4"};
 }
 
+// Experts in ModelOpt's NVFP4 on Blackwell, if the MoE runner stays "auto" (ModelOptNvFp4FusedMoEMethod), and
+// flashinfer_cutlass for experts that it does not support.
+static Found nvfp4_experts(const EngineInput& input, std::uint32_t capability) {
+  constexpr std::uint32_t kData = 10, kDesktop = 12;
+  const QuantDeclaration quantization = planned_quantization(input);
+  const auto& scheme = quantization.expert_scheme ? quantization.expert_scheme : quantization.scheme;
+  const std::uint32_t major = capability / 10;
+  if ((major != kData && major != kDesktop) || input.model.experts.count == 0 || !scheme ||
+      quantization.dialect != "modelopt" || !scheme->type.starts_with("nvfp4"))
+    return std::nullopt;
+  const SglangRules rules = sglang_rules(input.request);
+  const SglangClass the_class = sglang_class(input.model);
+  const std::string& runner = input.request.extras.moe_runner;
+  const bool is_named = input.request.command.names_nvfp4;
+  const bool is_left_out = runner.empty() || runner == "auto";
+  const bool is_cutlass = major == kDesktop && is_named && rules.cutlass_on_sm120;
+  if (the_class.weighs_inputs && (runner == "flashinfer_cutlass" || (is_left_out && is_cutlass)))
+    return Refusal{"moe_runner", "apply_router_weight_on_input is not supported for Flashinfer",
+                   "use SGLang 0.5.12, or a GPU of compute capability 10.0"};
+  const bool is_picked =
+      the_class.picks_nvfp4_runner || is_cutlass ||
+      (major == kData && (the_class.picks_runner_on_sm100 || (the_class.picks_runner_by_rule && rules.routed_minimax)));
+  if (!is_left_out || is_picked || !rules.needs_nvfp4_runner) return std::nullopt;
+  return Refusal{"moe_runner",
+                 "Unsupported moe_runner_backend for NVFP4 MoE: MoeRunnerBackend.FLASHINFER_TRTLLM. Use "
+                 "--moe-runner-backend flashinfer_cutlass instead.",
+                 "use --moe-runner-backend flashinfer_cutlass"};
+}
+
 // DeepSeek's sparse attention supports two cache types. NVFP4 is only for ordinary attention (attention_backend.py).
 static Found types(const EngineInput& input) {
   const Dtype type = input.types.key;
@@ -143,6 +172,7 @@ static Found types(const EngineInput& input) {
 static Found drafts(const EngineInput& input) {
   if (!input.draft_method) return std::nullopt;
   const DraftMethod method = *input.draft_method;
+  const bool is_block = method == DraftMethod::kDspark;
   const bool is_eagle = method == DraftMethod::kMtp || method == DraftMethod::kEagle;
   if (sglang_class(input.model).compressed && !is_eagle && !is_block)
     return Refusal{"speculative_method", "Only EAGLE and DSPARK speculative algorithms are supported for DeepSeek-V4",
@@ -173,13 +203,13 @@ std::optional<Refusal> sglang_refusal(const EngineInput& input, const Load& load
   if (Found found = library_class(input)) return found;
   if (Found found = unnamed_quantization(input)) return found;
   if (Found found = kernel_refusal(sglang_kernel_rows(), input, {})) return found;
-  const bool is_block = method == DraftMethod::kDspark;
   if (Found found = fp8_blocks(input)) return found;
   if (Found found = windows(input)) return found;
   if (Found found = uneven_experts(input)) return found;
   if (Found found = sglang_backend_refusal(input, capability)) return found;
   if (Found found = old_card(input, capability)) return found;
   if (Found found = packed_experts(input, capability)) return found;
+  if (Found found = nvfp4_experts(input, capability)) return found;
   if (Found found = drafts(input)) return found;
   return types(input);
 }

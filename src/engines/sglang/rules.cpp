@@ -162,6 +162,16 @@ constexpr Rule<SglangRules> kRules[] = {
      .what = "DeepSeek-V4's MXFP4 experts use FlashInfer's runner; before, Triton's, which does not support them",
      .evidence = "arg_groups/model_overrides/deepseek_v4.py; not in 0.5.18 (sgl-project/sglang#27497, #33693)"},
 
+    {.sets = &SglangRules::needs_nvfp4_runner, .since = {0, 5, 16},
+     .what = "experts in ModelOpt's NVFP4 have no kernel on Blackwell if the runner stays \"auto\"",
+     .evidence = "ModelOptNvFp4FusedMoEMethod.apply calls cutlass_moe_fp4 in 0.5.15; sgl-project/sglang#39807"},
+    {.sets = &SglangRules::cutlass_on_sm120, .since = {0, 5, 13},
+     .what = "--quantization modelopt_fp4 chooses flashinfer_cutlass on compute capability 12",
+     .evidence = "not in 0.5.12; arg_groups/overrides.py"},
+    {.sets = &SglangRules::routed_minimax, .since = {0, 5, 18},
+     .what = "MiniMax-M2 in NVFP4 uses flashinfer_trtllm_routed on compute capability 10",
+     .evidence = "not in 0.5.17; sgl-project/sglang#32229"},
+
     {.sets = &SglangRules::has_library_classes, .since = {0, 4, 7},
      .what = "a model that SGLang has no class for runs with transformers' own",
      .evidence = "model_loader/utils.py of 0.4.6 and 0.4.7"},

@@ -39,6 +39,9 @@ struct SglangRules {
        fa4_pages_of_128 = false;
   bool nvfp4_for_latents = false;
   bool indexes_on_sm120 = false, compresses_on_sm120 = false, picks_mxfp4_runner = false;
+  bool needs_nvfp4_runner = false;
+  bool cutlass_on_sm120 = false;
+  bool routed_minimax = false;
   // Classes and their tensors.
   bool has_library_classes = false;
   bool cuts_embedding = false;
