@@ -331,6 +331,12 @@ TEST_CASE("vllm refusals: indexed latents on RTX cards") {
     Term index = term_of(Role::kKey, 1, 128);
     index.role = Role::kIndex;
     input.caches = {{0, "kind", {term_of(Role::kKey, 1, 576), index}, {}}};
+  // ROCm's backends, checked since 0.18 (amd-strix-halo-vllm-toolboxes#36); AITER's got sinks with 0.23.
+  CHECK(on("vllm@0.19", "strix-halo-128gb", k16, {.backend = "ROCM_ATTN", .arch = Arch::kGptOss}) == "no_kernel");
+  CHECK(on("vllm@0.19", "strix-halo-128gb", k16, {.backend = "TRITON_ATTN", .arch = Arch::kGptOss}).empty());
+  CHECK(on("vllm@0.17", "mi300x", k16, {.backend = "ROCM_ATTN", .arch = Arch::kGptOss}).empty());
+  CHECK(on("vllm@0.22", "mi300x", k16, {.backend = "ROCM_AITER_FA", .arch = Arch::kGptOss}) == "no_kernel");
+  CHECK(on("vllm@0.23", "mi300x", k16, {.backend = "ROCM_AITER_FA", .arch = Arch::kGptOss}).empty());
     return id_of(input);
   };
   // "FLASHMLA_SPARSE: [compute capability not supported]" in vllm-project/vllm#31936; FLASHINFER_MLA_SPARSE_SM120 came

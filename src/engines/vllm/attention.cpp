@@ -127,6 +127,21 @@ std::optional<Refusal> refuse_backend(const Need& need, std::string_view asked, 
                                      : "use a Hopper or Blackwell GPU"};
 }
 
+// ROCm's backends that do not support attention sinks. vLLM checks them since 0.18 (platforms/rocm.py).
+std::optional<Refusal> rocm_refusal(const EngineInput& input, const VllmClass& the_class) {
+  constexpr Release kFirstChecked = minor_of(18), kFirstWithSinks = minor_of(23);  // rocm_aiter_fa.py
+  const Release release = release_of(input.request);
+  const std::string& asked = input.request.extras.attention_backend;
+  const std::string backend = lower(asked);
+  if (!input.request.card.is_amd() || !the_class.has_sinks || release < kFirstChecked) return std::nullopt;
+  if (backend != "rocm_attn" && (backend != "rocm_aiter_fa" || release >= kFirstWithSinks)) return std::nullopt;
+  return Refusal{"no_kernel",
+                 {"Selected backend {asked} is not valid for this configuration. Reason: ['attention sinks not "
+                  "supported']",
+                  {{"asked", asked}}},
+                 "leave --attention-backend out: vLLM chooses one that fits"};
+}
+
 }  // namespace
 
 std::optional<Refusal> vllm_attention_refusal(const EngineInput& input, const VllmRules& rules) {
@@ -134,6 +149,7 @@ std::optional<Refusal> vllm_attention_refusal(const EngineInput& input, const Vl
   const unsigned capability = input.request.card.capability();
   const Release release = release_of(input.request);
   const VllmClass the_class = vllm_class(input.model);
+  if (auto found = rocm_refusal(input, the_class)) return found;
   const bool has_indexers = the_class.keeps_latents && vllm_has_indexers(input, rules);
   if (capability == 0 || (release < kFirst && !the_class.keeps_latents)) return std::nullopt;
   if (!is_in_table(input, the_class, has_indexers)) return std::nullopt;

@@ -150,7 +150,7 @@ static Found kernels(const EngineInput& input, const VllmRules& rules) {
                    {"DeepseekV4 fp8_ds_mla layout only supports fp8 kv-cache, got {type}",
                     {{"type", asserts_auto ? "auto" : std::string(name(type))}}},
                    "use --kv-cache-dtype fp8"};
-  if (capability == 0) return std::nullopt;
+  if (capability == 0) return vllm_attention_refusal(input, rules);
   const unsigned major = capability / 10;
   if (is_sparse && major != 9 && major != 10 && (major != 12 || !rules.sparse_on_sm120))
     return Refusal{
