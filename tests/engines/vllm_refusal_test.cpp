@@ -70,12 +70,12 @@ TEST_CASE("vllm refusals: FP8 blocks that the ranks would split") {
   shared.request.parallel.data = 1;
   CHECK(id_of(shared).empty());
   // #46001 pads it, in 0.24 and on NVIDIA GPUs. The experts are in MXFP4, which has no such blocks.
-  const auto padded = [&](const char* engine, const char* gpu) {
+  const auto padded = [&](const char* engine, const char* gpu, Arch arch = Arch::kDeepseekV4) {
     EngineInput input = blocks_of(3072, 16, engine);
     input.request.card.gpu = &parse_gpu(gpu);
     input.request.cache_type_k = Dtype::kFp8E4m3;
     input.types.key = Dtype::kFp8DsMla;
-    input.model.arch = Arch::kDeepseekV4;
+    input.model.arch = arch;
     input.model.tensors = {&gate, 1};
     input.model.quantization.expert_scheme = WeightScheme{.type = "mxfp4"};
     return id_of(input);
@@ -83,6 +83,9 @@ TEST_CASE("vllm refusals: FP8 blocks that the ranks would split") {
   CHECK(padded("vllm@0.23", "h200") == "fp8_blocks");
   CHECK(padded("vllm@0.24", "h200").empty());
   CHECK(padded("vllm@0.24", "mi300x") == "fp8_blocks");
+  // V4.1's class pads it on every GPU.
+  CHECK(padded("vllm@0.33", "b200", Arch::kDeepseekV41).empty());
+  CHECK(padded("vllm@0.33", "mi355x", Arch::kDeepseekV41).empty());
 }
 
 TEST_CASE("vllm refusals: groups and heads that ranks do not divide") {

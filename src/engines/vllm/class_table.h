@@ -45,6 +45,7 @@ struct VllmClass {
   bool has_plain_experts = false;  // experts without a gate
   bool clamps_experts = false;     // swiglu_limit
   bool pads_shared_blocks = false;
+  bool pads_shared_on_rocm = false;
   // Batches, graphs and the runner.
   bool names_largest_graph = false;     // VllmRules::gpt_oss_graphs
   bool takes_videos_whole = false;      // the default batch is large enough for a whole video: VllmRules::whole_items
@@ -69,7 +70,9 @@ bool vllm_lists_new_runner(const EngineInput& input);
 bool vllm_indexes_every_layer(Arch arch, std::span<const ConfigFact> facts, const VllmRules& rules);
 // Whether each rank's part of the shared expert is padded to whole FP8 blocks.
 inline bool vllm_pads_shared_experts(Arch arch, const Request& request, const VllmRules& rules) {
-  return rules.pads_shared_blocks && !request.card.is_amd() && vllm_class(arch).pads_shared_blocks;
+  const VllmClass the_class = vllm_class(arch);
+  return rules.pads_shared_blocks && the_class.pads_shared_blocks &&
+         (!request.card.is_amd() || the_class.pads_shared_on_rocm);
 }
 // Whether the release's class has no indexer though the config describes one.
 inline bool vllm_builds_no_indexer(Arch arch, const VllmRules& rules) {
