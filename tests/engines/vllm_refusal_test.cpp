@@ -108,6 +108,20 @@ TEST_CASE("vllm refusals: groups and heads that ranks do not divide") {
   CHECK(id_of(input).empty());
   input.model.num_heads = 25;
   CHECK(id_of(input) == "attention_heads");
+  // vLLM 0.33 refuses all-MiniLM-L6-v2, an encoder without a cache, on 8 ranks, and MTP for MiniMax-M2.
+  EngineInput encoder;
+  encoder.request = request_for("vllm", 512);
+  const ConfigFact fact{.key = "num_attention_heads", .value = "12"};
+  encoder.model.facts = {&fact, 1};
+  encoder.request.parallel.tensor = 8;
+  CHECK(id_of(encoder) == "attention_heads");
+  encoder.request.parallel.tensor = 4;
+  CHECK(id_of(encoder).empty());
+  encoder.draft_method = DraftMethod::kMtp;
+  encoder.model.num_nextn_layers = 3;
+  CHECK(id_of(encoder).empty());
+  encoder.model.architecture = "MiniMaxM2ForCausalLM";
+  CHECK(id_of(encoder) == "mtp");
   input.request.parallel.tensor = 1;
   CHECK(id_of(input).empty());
 }
@@ -317,6 +331,12 @@ TEST_CASE("vllm refusals: a layer needs an attention backend that supports its c
   CHECK(on("vllm@0.19", "rtx-pro-6000", k16, {.backend = "FLASHINFER", .width = 512}) == "no_kernel");
   CHECK(on("vllm@0.19", "rtx-pro-6000", k16, {.width = 512}).empty());
   CHECK(on("vllm@0.19", "rtx-pro-6000", k16, {.backend = "XFORMERS"}).empty());  // not in the table
+  // ROCm's backends, checked since 0.18 (amd-strix-halo-vllm-toolboxes#36); AITER's got sinks with 0.23.
+  CHECK(on("vllm@0.19", "strix-halo-128gb", k16, {.backend = "ROCM_ATTN", .arch = Arch::kGptOss}) == "no_kernel");
+  CHECK(on("vllm@0.19", "strix-halo-128gb", k16, {.backend = "TRITON_ATTN", .arch = Arch::kGptOss}).empty());
+  CHECK(on("vllm@0.17", "mi300x", k16, {.backend = "ROCM_ATTN", .arch = Arch::kGptOss}).empty());
+  CHECK(on("vllm@0.22", "mi300x", k16, {.backend = "ROCM_AITER_FA", .arch = Arch::kGptOss}) == "no_kernel");
+  CHECK(on("vllm@0.23", "mi300x", k16, {.backend = "ROCM_AITER_FA", .arch = Arch::kGptOss}).empty());
   // Latents: Triton takes FP8 since 0.18 (vllm-project/vllm#35577, #32732).
   CHECK(on("vllm@0.17", "rtx-5080", kFp8, {.arch = Arch::kDeepseekV3}) == "no_fp8_cache");
   CHECK(on("vllm@0.18", "rtx-5080", kFp8, {.arch = Arch::kDeepseekV3}).empty());
@@ -334,12 +354,6 @@ TEST_CASE("vllm refusals: indexed latents on RTX cards") {
     Term index = term_of(Role::kKey, 1, 128);
     index.role = Role::kIndex;
     input.caches = {{0, "kind", {term_of(Role::kKey, 1, 576), index}, {}}};
-  // ROCm's backends, checked since 0.18 (amd-strix-halo-vllm-toolboxes#36); AITER's got sinks with 0.23.
-  CHECK(on("vllm@0.19", "strix-halo-128gb", k16, {.backend = "ROCM_ATTN", .arch = Arch::kGptOss}) == "no_kernel");
-  CHECK(on("vllm@0.19", "strix-halo-128gb", k16, {.backend = "TRITON_ATTN", .arch = Arch::kGptOss}).empty());
-  CHECK(on("vllm@0.17", "mi300x", k16, {.backend = "ROCM_ATTN", .arch = Arch::kGptOss}).empty());
-  CHECK(on("vllm@0.22", "mi300x", k16, {.backend = "ROCM_AITER_FA", .arch = Arch::kGptOss}) == "no_kernel");
-  CHECK(on("vllm@0.23", "mi300x", k16, {.backend = "ROCM_AITER_FA", .arch = Arch::kGptOss}).empty());
     return id_of(input);
   };
   // "FLASHMLA_SPARSE: [compute capability not supported]" in vllm-project/vllm#31936; FLASHINFER_MLA_SPARSE_SM120 came

@@ -77,6 +77,7 @@ constexpr ClassRow<C> kClasses[] = {
     // ROCM_DEFAULT_MRV1_ARCHITECTURES of 0.30.
     {&C::has_old_runner_on_rocm, {}, "DeepseekV32ForCausalLM DeepseekV4ForCausalLM GlmMoeDsaForCausalLM"},
     // Found by running the engine.
+    {&C::lacks_mtp, {}, "MiniMaxM2ForCausalLM"},
     {&C::builds_unnamed_mtp, {Arch::kMimoV2}},
     // Classes with embedding_modules. Phi-3 and Mistral use Llama's.
     {&C::adapts_embedding,

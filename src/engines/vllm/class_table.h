@@ -54,6 +54,7 @@ struct VllmClass {
   bool counts_times_of_videos = false;  // VllmRules::counts_times_of_videos
   bool takes_no_videos = false;         // excluding images also excludes the vision tower
   bool has_old_runner_on_rocm = false;
+  bool lacks_mtp = false;           // though the config names MTP layers
   bool builds_unnamed_mtp = false;  // builds an MTP layer that the config does not name
   bool adapts_embedding = false;    // LoRA adapters wrap the embedding and the head
 };

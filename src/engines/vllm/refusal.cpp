@@ -7,6 +7,7 @@
 #include "engines/kernel_table.h"
 #include "engines/vllm/class_table.h"
 #include "engines/vllm/rules.h"
+#include "kvplan/strings.h"
 
 namespace kvplan {
 
@@ -50,10 +51,13 @@ static Found ranks(const EngineInput& input) {
   constexpr const char* kCure = "use a --tensor-parallel-size that divides them";
   const std::uint64_t tp = input.request.parallel.tensor;
   if (tp <= 1) return std::nullopt;
-  if (input.model.num_heads % tp != 0)
+  std::uint64_t heads = input.model.num_heads;
+  for (const ConfigFact& fact : input.model.facts)  // an encoder has no cache
+    if (heads == 0 && fact.key == "num_attention_heads") heads = whole_number(fact.value).value_or(0);
+  if (heads % tp != 0)
     return Refusal{"attention_heads",
                    {"Total number of attention heads ({num_heads}) must be divisible by tensor parallel size ({ranks})",
-                    {{"num_heads", input.model.num_heads}, {"ranks", tp}}},
+                    {{"num_heads", heads}, {"ranks", tp}}},
                    kCure};
   if (input.model.state_groups > 1 && input.model.state_groups % tp != 0)
     return Refusal{"state_groups",
@@ -225,8 +229,9 @@ static Found configuration(const EngineInput& input) {
   if (input.types.key == Dtype::kNvfp4 && the_class.keeps_latents)
     return Refusal{"kv_cache_dtype", "nvfp4 KV cache is not supported with MLA (Multi-head Latent Attention) backends",
                    "use --kv-cache-dtype fp8 or auto"};
-  if (input.draft_method == DraftMethod::kMtp && input.model.num_nextn_layers == 0 && !the_class.builds_unnamed_mtp)
-    return Refusal{"mtp", "Unsupported speculative method: 'mtp' (the model has no MTP layers)", "leave out --mtp"};
+  if (input.draft_method == DraftMethod::kMtp && (input.model.num_nextn_layers == 0 || the_class.lacks_mtp) &&
+      !the_class.builds_unnamed_mtp)
+    return Refusal{"mtp", "Unsupported speculative method: 'mtp' (the class has no MTP layers)", "leave out --mtp"};
   if (input.draft_method == DraftMethod::kModel && input.draft != nullptr &&
       input.draft->model.vocab_size != input.model.vocab_size)
     return Refusal{"draft_vocabulary",
