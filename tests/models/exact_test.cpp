@@ -341,5 +341,23 @@ TEST_CASE("models of several parts have the towers of their classes") {
   for (const Exact& row : kRows) check(row);
 }
 
+// The index of a checkpoint gives 6,779,249,408 bytes of 16-bit weights.
+TEST_CASE("DeepSeek-OCR 2 has a Qwen2 in the place of CLIP") {
+  const ModelSpec model = read_config(
+      R"({"model_type":"deepseek_vl_v2","candidate_resolutions":[[1024,1024]],"global_view_pos":"head","tile_tag":"2D",
+          "language_config":{"architectures":["DeepseekV2ForCausalLM"],"model_type":"deepseek_v2",
+          "first_k_dense_replace":1,"hidden_size":1280,"intermediate_size":6848,"kv_lora_rank":null,"lm_head":true,
+          "moe_intermediate_size":896,"n_group":1,"n_routed_experts":64,"n_shared_experts":2,"num_attention_heads":10,
+          "num_experts_per_tok":6,"num_hidden_layers":12,"num_key_value_heads":10,"q_lora_rank":null,
+          "qk_nope_head_dim":0,"qk_rope_head_dim":0,"topk_method":"greedy","use_mla":false,"v_head_dim":0,
+          "vocab_size":129280},"projector_config":{"input_dim":896,"model_type":"mlp_projector","n_embed":1280,
+          "projector_type":"linear"},"vision_config":{"image_size":1024,"mlp_ratio":3.7362,
+          "model_name":"deepencoderv2","model_type":"vision","width":{"qwen2-0-5b":{"dim":896},
+          "sam_vit_b":{"downsample_channels":[512,1024],"global_attn_indexes":[2,5,8,11],"heads":12,"layers":12,
+          "width":768}}}})",
+      "", "test", {});
+  CHECK(2.0 * double(count_parameters(model).total) == doctest::Approx(6'779'249'408).epsilon(0.0002));
+}
+
 }  // namespace
 }  // namespace kvplan

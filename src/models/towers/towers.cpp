@@ -86,7 +86,7 @@ static bool write_vision(Inventory& out, const Fields& root, const Fields& v, co
                          const std::string& own) {
   const TowerWriter side{{out, Component::kVision}, {out, Component::kProjector}, v, root, out.hidden, root_type, own};
   if (v.is_object("width") && v.child("width")->is_object("sam_vit_b"))
-    return write_tower_part("deepseek_ocr", side), true;
+    return write_tower_part(v.child("width")->is_object("qwen2-0-5b") ? "deepseek_ocr2" : "deepseek_ocr", side), true;
   if (write_tower("tower", side)) return true;
   root.touch("model_type");
   return false;
