@@ -81,7 +81,9 @@ std::optional<std::uint64_t> vllm_checkpoint_alignment(const EngineInput& input,
   const bool has_kernels = has_prefill_kernels(input.request);
   const VllmClass the_class = vllm_class(input.model);
   if (the_class.has_kda_checkpoints)
-    return rules.latent_checkpoints && has_kernels ? std::optional(kFlashKdaAlignment) : std::nullopt;
+    return rules.latent_checkpoints && has_kernels && !(the_class.doubles_rings && rules.pooled_layout)
+               ? std::optional(kFlashKdaAlignment)
+               : std::nullopt;
   // Mamba 2: the state is a matrix for each head.
   const bool scans =
       any_term(input, [](const Term& term) { return term.part == Part::kScan && term.shape.vectors > 1; });

@@ -129,6 +129,10 @@ constexpr Rule<V> kRules[] = {
           "vllm-project/vllm#35891; not in 0.18"),
     since(30, &V::plain_declared_fp8, "Indexed latents of a checkpoint that declares an FP8 cache are plain.",
           "FLASHINFER_MLA_SPARSE_SM90; not in 0.29", kExecuted),
+    until(32, &V::pooled_layout,
+          "GLM-5 Next has a separate layout: pages of 32 index keys, no aligned blocks, no states at the end of a "
+          "prefill.",
+          "_glm5_next_tensor_layout, _get_indexer_block_alignment, glm5next/common/kda.py; not in 0.32", kExecuted),
     since(24, &V::sparse_on_sm120,
           "Indexed latents have kernels for compute capability 12; under auto they are packed there.",
           "FLASHINFER_MLA_SPARSE_SM120, _canonicalize_sparse_mla_kv_cache_dtype; not in 0.23"),

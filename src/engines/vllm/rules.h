@@ -31,7 +31,7 @@ struct VllmRules {
   bool caches_states = false, align_by_default = false;
   bool all_mode = false, all_mode_speculative = false;
   bool scan_checkpoints = false, delta_checkpoints = false, latent_checkpoints = false;
-  bool latent_state_blocks = false;
+  bool latent_state_blocks = false, pooled_layout = false;
   bool checks_state_blocks = false;
   // Types of the cache, and kernels.
   bool plain_fp8_latents = false, plain_declared_fp8 = false, packs_by_default = false, sparse_on_sm120 = false;

@@ -387,6 +387,7 @@ class SpecMaker {
     }
     if (state == Bytes(0)) return;
     const MambaMode mode = out_.charge.mamba_mode;
+    const bool is_pooled = class_.doubles_rings && rules_.pooled_layout;
     // Mamba 1 has no chunks and uses the fallback (ModelConfig.get_mamba_chunk_size).
     const std::uint64_t own_chunk = !any_cache(is_matrix_scan) ? kStateChunkFallback
                                     : class_.has_short_chunks  ? kShortStateChunk
@@ -409,6 +410,8 @@ class SpecMaker {
       // A checkpoint of a prefill must be at the end of a block.
       if (mode == MambaMode::kAlign && rules_.delta_checkpoints)
         step = std::lcm(step, vllm_checkpoint_alignment(input_, rules_).value_or(1));
+      for (const VllmSpec& spec : out_.specs)
+        if (is_pooled) step = std::lcm(step, kIndexRows / 2 * spec.stride);
       tokens = step * ceil_div(state.count(), checked_mul(step, token, kBlockBytes));
     }
     block_ = std::max(block_, tokens);
@@ -421,7 +424,7 @@ class SpecMaker {
         spec.block_size = block_;
         spec.page = spec.padded = spec.entry * (block_ / spec.stride);
         // Sparse kernels need latents aligned to one row, and index keys to 64 rows.
-        if (latent_) spec.alignment = spec.label == kIndexLabel ? spec.entry * kIndexRows : spec.entry;
+        if (latent_ && !is_pooled) spec.alignment = spec.label == kIndexLabel ? spec.entry * kIndexRows : spec.entry;
       }
     }
   }
