@@ -79,7 +79,6 @@ struct ModelShape {
   bool has_audio = false;         // has an audio encoder
   bool tags_kv_by_word = false;   // kv_cache_scheme is a string ("FP8"); in other configs it is an object
   QuantDeclaration quantization;  // without the rules for single layers
-  bool is_packed = false;         // the weights are in a quantized type, or in a GGUF
 };
 
 // Results that an engine computes once per plan and uses for every GPU.

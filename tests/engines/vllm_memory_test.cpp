@@ -152,10 +152,10 @@ TEST_CASE("vllm: which model runner does the profile run, by release and model (
   CHECK(each("vllm@0.32", dense) == 2);
   CHECK(each("vllm@0.33", dense) == 10);
   // Models that 0.22 to 0.28 list, and those for which 0.28 to 0.31 keep the old runner on AMD GPUs.
-  const auto listed = [](const char* architecture, bool is_packed) {
-    return [architecture, is_packed](EngineInput& input) {
+  const auto listed = [](const char* architecture, bool is_quantized) {
+    return [architecture, is_quantized](EngineInput& input) {
       input.model.architecture = architecture;
-      input.model.is_packed = is_packed;
+      if (is_quantized) input.model.quantization.dialect = "fp8";
     };
   };
   CHECK(each("vllm@0.21", listed("Qwen3ForCausalLM", false)) == 15);

@@ -16,6 +16,7 @@
 #include <cmath>
 
 #include "engines/estimates.h"
+#include "engines/kernel_table.h"
 #include "engines/vllm/class_table.h"
 #include "engines/vllm/rules.h"
 #include "kvplan/gpus.h"
@@ -53,14 +54,18 @@ Bytes copied_embedding(const EngineInput& input, const VllmRules& rules) {
   return Bytes(rows) * checked_mul(input.model.hidden_size, 2, kActivations);
 }
 
+bool is_quantized(const EngineInput& input) {
+  return input.model.is_gguf || is_declared(planned_quantization(input));
+}
+
 // Workspaces of the experts' kernels are allocated once and stay (v1/worker/workspace.py), so they add to the sampler's
 // peak. For each token and expert they have the product of both matrices, and their input or output
 // (TritonExperts.workspace_shapes).
 Bytes kept_workspaces(const EngineInput& input, const VllmRules& rules) {
   const ExpertShape& experts = input.model.experts;
   const Request& request = input.request;
-  if (!rules.keeps_workspaces || experts.used == 0 || input.model.is_packed || is_declared(input.model.quantization) ||
-      request.card.is_amd() || vllm_is_data_blackwell(request))
+  if (!rules.keeps_workspaces || experts.used == 0 || is_quantized(input) || request.card.is_amd() ||
+      vllm_is_data_blackwell(request))
     return Bytes(0);
   const std::uint64_t width =
       request.parallel.expert ? experts.width : ceil_div(experts.width, request.parallel.tensor);
@@ -358,7 +363,7 @@ bool vllm_has_new_runner(const EngineInput& input, const VllmRules& rules) {
   if (rules.new_runner_for_all || vllm_lists_new_runner(input)) {
     const bool is_excluded = input.request.card.is_amd() && vllm_class(input.model).has_old_runner_on_rocm;
     return (rules.new_runner_on_rocm || !is_excluded) &&
-           (rules.new_runner_for_quantized || (is_dense && !input.model.is_packed));
+           (rules.new_runner_for_quantized || (is_dense && !is_quantized(input)));
   }
   return rules.new_runner && is_dense && !has_states(input);
 }
