@@ -51,6 +51,7 @@ bool has_part(const KernelRow& row, const EngineInput& input, const QuantDeclara
     case KernelPart::kExperts: return has_experts;
     case KernelPart::kPlainExperts: return has_experts && kinds.plain;
     case KernelPart::kClampedExperts: return has_experts && kinds.clamped;
+    case KernelPart::kHead: return quantization.has_head;
   }
   return false;
 }
@@ -75,6 +76,7 @@ std::string_view name_of(KernelPart part) {
     case KernelPart::kExperts: return "experts";
     case KernelPart::kPlainExperts: return "experts without a gate";
     case KernelPart::kClampedExperts: return "experts with a clamped SwiGLU";
+    case KernelPart::kHead: return "a quantized output projection";
   }
   return "";
 }
@@ -106,7 +108,9 @@ std::optional<Refusal> kernel_refusal(std::span<const KernelRow> table, const En
     Template cure = row.cure != nullptr ? Template(row.cure)
                                         : Template("use a GPU of compute capability {least} or newer",
                                                    {{"least", capability_text(least)}});
-    return Refusal{row.methods.empty() ? "card" : "quantization",
+    return Refusal{row.methods.empty()             ? "card"
+                   : row.part == KernelPart::kHead ? "quantized_head"
+                                                   : "quantization",
                    {words,
                     {{"method", quantization.dialect},
                      {"least", least},
@@ -125,7 +129,7 @@ void note_unasked_kernels(std::span<const KernelRow> table, const EngineInput& i
   const Release release = release_of(input.request);
   const bool is_nvidia = input.request.card.capability() > 0;
   const bool asked = is_nvidia && std::any_of(table.begin(), table.end(), [&](const KernelRow& row) {
-                       return !row.methods.empty() && covers(row, quantization, release);
+                       return !row.methods.empty() && !row.cards.empty() && covers(row, quantization, release);
                      });
   if (asked) return;
   inform(notes, "kernel_not_checked",

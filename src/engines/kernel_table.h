@@ -20,6 +20,7 @@ enum class KernelPart : std::uint8_t {
   kExperts,         // routed experts
   kPlainExperts,    // routed experts without a gate
   kClampedExperts,  // routed experts whose SwiGLU is clamped
+  kHead,            // an output projection that a rule of the checkpoint quantizes
 };
 
 // What the engine's table of classes says about a model's experts.

@@ -20,7 +20,8 @@ static QuantDeclaration without_rules(const QuantDeclaration& declared) {
   out.is_known = declared.is_known;
   out.names_method = declared.names_method;
   out.has_embedding = declared.has_embedding;
-  out.has_head = declared.has_head;
+  out.has_head = std::any_of(declared.rules.begin(), declared.rules.end(),
+                             [](const SchemeRule& rule) { return rule.scheme && rule.pattern.ends_with("lm_head"); });
   out.experts_only = declared.experts_only;
   out.scheme = declared.scheme;
   out.expert_scheme = declared.expert_scheme;

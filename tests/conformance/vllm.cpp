@@ -13,8 +13,8 @@ namespace kvplan::conformance {
 
 namespace {
 
-// vLLM captures graphs after it sized the cache, where the harness stops.
-constexpr std::string_view kVllmLater = "sequences";
+// The harness stops when the cache is sized: it loads no weights and captures no graphs.
+constexpr std::string_view kVllmLater = "sequences quantized_head";
 
 constexpr const char* kBlocks = "/capacity/num_blocks";
 constexpr const char* kConcurrency = "/capacity/max_concurrency";

@@ -58,7 +58,7 @@ def paged(groups: Sequence[Sequence[Any]]) -> int:
 
 
 def vllm(plan: Answer, row: Row) -> List[Figure]:
-    out = [_start(plan, row, ("sequences",), by_memory=True)]
+    out = [_start(plan, row, ("sequences", "quantized_head"), by_memory=True)]
     if "refused" in row:
         return out
     settings, capacity, cache = plan["engine_settings"], plan["capacity"], plan["kv_cache"]

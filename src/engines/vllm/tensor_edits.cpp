@@ -38,6 +38,9 @@ bool pads_shared_experts(const EngineTensors& model) {
   return vllm_pads_shared_experts(model.arch, *model.request, vllm_rules(*model.request)) &&
          is_declared(model.quantization);
 }
+bool is_modelopt(const EngineTensors& model) {
+  return model.quantization.dialect.starts_with("modelopt");
+}
 bool has_draft(const EngineTensors& model) {
   return model.request->mtp;
 }
@@ -66,7 +69,7 @@ std::uint64_t batch_of(const EngineTensors& model) {
 
 void pack_unlisted_head(EngineTensors& model) {
   QuantDeclaration& declared = model.quantization;
-  if (declared.dialect.starts_with("modelopt") && declared.scheme && !declared.expert_scheme && !declared.head_scheme &&
+  if (is_modelopt(model) && declared.scheme && !declared.expert_scheme && !declared.head_scheme &&
       declared.rules.empty())
     declared.head_scheme = declared.scheme;
 }
@@ -158,6 +161,9 @@ constexpr TensorEdit kEdits[] = {
     {"", DropTensors{"vision_tower.unread_* vision_tower.head.*"}, "models/llava.py init_vision_tower_for_llava"},
     // The head is quantized like other layers, unless the list of excluded modules names it.
     {"", pack_unlisted_head, "quantization/modelopt.py get_quant_method"},
+    {"", KeepAs{"lm_head", Kept::kPlain},
+     "ParallelLMHead in quantization/modelopt.py; not in 0.22: The head of a ModelOpt checkpoint is in 16 bits.",
+     {.until = {0, 23}, .holds = is_modelopt}},
     {AllBut{Arch::kGemma4, Arch::kGemma4Unified, Arch::kGptOss}, PadParts{"<experts>", 128},
      "fused_moe/oracle/unquantized.py; not in 0.30: Experts that are not quantized are padded to 128 on data centre "
      "Blackwell, except with activations that FlashInfer's kernel lacks.",
