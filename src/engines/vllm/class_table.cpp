@@ -55,6 +55,7 @@ constexpr ClassRow<C> kClasses[] = {
     {&C::indexes_by_frequency, {Arch::kDeepseekV32, Arch::kGlmMoeDsa}},
     {&C::had_no_indexers, {Arch::kHyV4}},
     {&C::has_sinks, {Arch::kGptOss, Arch::kMimoV2}},
+    {&C::needs_flash_sinks, {Arch::kMimoV2}},
     {&C::lacks_flashinfer_fp8, {Arch::kGptOss}},
     {&C::has_heads_of_two_widths, {Arch::kGemma4, Arch::kGemma4Unified}},
     {&C::lacks_fp8_on_blackwell, {Arch::kMimoV2}},

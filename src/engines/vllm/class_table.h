@@ -39,6 +39,7 @@ struct VllmClass {
   bool indexes_by_frequency = false;  // reads index_topk_freq and index_topk_pattern, not indexer_types
   bool had_no_indexers = false;       // before VllmRules::hy_indexers
   bool has_sinks = false;             // attention sinks: FP8 caches need Triton
+  bool needs_flash_sinks = false;     // VllmRules::one_sink_kernel
   bool lacks_flashinfer_fp8 = false;
   bool has_heads_of_two_widths = false;  // Gemma4Config uses FlashInfer for no layer
   bool lacks_fp8_on_blackwell = false;

@@ -170,6 +170,9 @@ static Found kernels(const EngineInput& input, const VllmRules& rules) {
   if (is_fp8(type) && the_class.lacks_fp8_on_blackwell && capability >= kBlackwell)
     return Refusal{"no_fp8_cache", "FlashAttention does not support fp8 kv-cache on this device",
                    "use --kv-cache-dtype bfloat16"};
+  if (rules.one_sink_kernel && the_class.needs_flash_sinks && major != 9 && major != 10)
+    return Refusal{"no_kernel", "Sinks are only supported in FlashAttention 3",
+                   "use vLLM 0.24 or newer, or a Hopper GPU"};
   return vllm_attention_refusal(input, rules);
 }
 

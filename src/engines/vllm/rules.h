@@ -35,7 +35,7 @@ struct VllmRules {
   bool checks_state_blocks = false;
   // Types of the cache, and kernels.
   bool plain_fp8_latents = false, plain_declared_fp8 = false, packs_by_default = false, sparse_on_sm120 = false;
-  bool splits_types = false;
+  bool splits_types = false, one_sink_kernel = false;
   bool glm_fp8 = false;
   bool latents_by_card = false, composite_masks = false, wide_fp8_blocks = false;
   std::uint64_t blackwell_latent_block = 16;
