@@ -145,7 +145,7 @@ TEST_CASE("vllm: the smallest pool that runs a given number of requests at once"
   CHECK(least(1, Tokens(512)) == 8);
   CHECK(least(2, Tokens(512)) == 5 + 5);
   CHECK(least(3, Tokens(512)) == 5 + 3 + 5);
-  rules.caches_states = true;  // admitted as if nothing were shared
+  rules.caches_states = rules.admits_whole = true;  // admitted as if nothing were shared
   CHECK(least(2, Tokens(512)) == 5 + 8);
 
   // A window of 128 in blocks of 16: admission counts the prompt's 59 blocks, and the request keeps 9 of 63.
@@ -153,7 +153,7 @@ TEST_CASE("vllm: the smallest pool that runs a given number of requests at once"
   full.block_size = 16;
   pool.groups = {&full, &window};
   CHECK(least(2, Tokens(512)) == 63 + 9 + 59 + 59);
-  rules.caches_states = false;
+  rules.caches_states = rules.admits_whole = false;
   CHECK(least(2, Tokens(512)) == 63 + 9 + 59 + 59 - 32);
 
   // In mode align a prompt of one batch has two states, and a prompt of two batches three.

@@ -171,7 +171,8 @@ TEST_CASE("vllm: block sizes as \"Setting attention block size\" prints them, an
 }
 
 // Qwen3.5-27B in blocks of 784 tokens and batches of two blocks: 16 layers attend, 3 x 16 have states.
-TEST_CASE("vllm: before 0.27 each sequence but the first keeps a state for the end of every batch") {
+TEST_CASE(
+    "vllm: before 0.30 each sequence but the first keeps the states that no later one follows in the next block") {
   const auto blocks = [](std::uint64_t tokens, std::uint64_t seqs) {
     Request request = asking("vllm@0.26", tokens);
     request.prefix_caching = true;
@@ -181,7 +182,8 @@ TEST_CASE("vllm: before 0.27 each sequence but the first keeps a state for the e
   };
   CHECK(blocks(1000, 1) == 2 + 3 * 2);
   CHECK(blocks(1000, 2) - blocks(1000, 1) == 2 + 3 * 1);
-  CHECK(blocks(3000, 2) - blocks(3000, 1) == 4 + 3 * 2);
+  CHECK(blocks(3000, 2) - blocks(3000, 1) == 4 + 3 * 1);
+  CHECK(blocks(5000, 2) - blocks(5000, 1) == 7 + 3 * 2);
 }
 
 TEST_CASE("vllm: bytes per token of Llama-3.1-8B in quantized cache types") {

@@ -81,16 +81,13 @@ std::uint64_t kept_blocks(const VllmSpec& spec, const VllmPool& pool, std::uint6
     case SpecType::kChunked:
       return ceil_div(length, spec.block_size) - computed / spec.window * spec.window / spec.block_size;
     case SpecType::kState: {
-      // Before 0.27 every batch of a prefill left its last state behind. After a shared prefix, the first of them
-      // replaced the prefix's state.
+      // Before VllmRules::frees_states a state of a prefill was only freed if the next one was in the next block.
       const std::uint64_t prompt = prompt_of(length);
-      const std::uint64_t rest = prompt - std::min(prefix, prompt);
-      if (charge.mamba_mode != MambaMode::kAlign || spec.block_size == 0 || pool.rules->caches_states ||
-          rest <= charge.batch_tokens)
-        return 1 + charge.drafts;
-      const std::uint64_t ends =
-          ceil_div(rest, std::max(charge.batch_tokens / spec.block_size, std::uint64_t{1}) * spec.block_size);
-      return prefix == 0 ? ends : std::max<std::uint64_t>(ends, 2) - 1;
+      const std::uint64_t each = spec.block_size == 0 ? 0 : charge.batch_tokens / spec.block_size;
+      if (charge.mamba_mode != MambaMode::kAlign || pool.rules->frees_states || each < 2) return 1 + charge.drafts;
+      const std::uint64_t blocks = (prompt - std::min(prefix, prompt)) / spec.block_size;
+      const std::uint64_t freed = blocks >= each && blocks % each < 2 ? 1 : 0;
+      return 1 + charge.drafts + blocks / each - freed;
     }
     case SpecType::kFull:
     case SpecType::kMla:
@@ -112,40 +109,41 @@ class Counter {
     for (const VllmSpec* spec : pool.groups) {
       if (spec->block_size > 0) unit = std::lcm(unit, spec->block_size);
       forgets_ = forgets_ || spec->is_state() || spec->is_sliding();
-      has_windows_ = has_windows_ || spec->is_sliding();
     }
     prefix_ = running.shared_prefix.count() / unit * unit;
   }
 
   Blocks of(std::uint64_t length, bool is_first) const {
     Blocks out;
-    std::uint64_t shared = 0, rest = 0, found = 0;
+    std::uint64_t shared = 0, rest = 0, found = 0, left = 0;
     for (const VllmSpec* spec : pool_.groups) {
       out.most = checked_add(out.most, admitted_blocks(*spec, pool_, prompt_of(length)), kRunningBlocks);
       out.kept = checked_add(out.kept, kept_blocks(*spec, pool_, length, is_first ? 0 : prefix_), kRunningBlocks);
       if (spec->is_state()) ++found;
+      if (spec->is_state() && 2 * spec->block_size <= pool_.charge->batch_tokens) ++left;
       if (spec->is_full_family()) shared += prefix_ / spec->block_size;
       if (spec->type == SpecType::kCross)
         rest += admitted_blocks(*spec, pool_, 0);
       else if (spec->block_size > 0)
         rest += ceil_div(prompt_of(length) - std::min(prefix_, prompt_of(length)), spec->block_size);
     }
+    const MambaMode mode = pool_.charge->mamba_mode;
+    const bool leaves = mode == MambaMode::kAlign && !pool_.rules->frees_states;
+    // The second request leaves a state at the end of the prefix behind. It is counted with the first.
+    if (is_first && prefix_ > 0 && leaves) out.kept += left;
     if (is_first || prefix_ == 0) return {std::max(out.most, out.kept), out.kept};
     out.kept -= shared;
-    // Windows and states before the end of the prefix may have been freed. Then the request is admitted as if it shared
-    // nothing.
     if (!forgets_) out.most = rest;
-    // If every block has a state, the request reuses the state at the end of the prefix. Its block is also counted as
-    // free.
-    if (pool_.charge->mamba_mode == MambaMode::kAll && !pool_.rules->caches_states) out.most = rest + found;
-    if (has_windows_ && !pool_.rules->caches_states) out.most -= shared;
+    // The block of a state at the end of the prefix is also counted as free.
+    if (leaves) out.most += found;
+    if (forgets_ && !pool_.rules->admits_whole) out.most = mode == MambaMode::kAll ? rest + found : out.most - shared;
     return {std::max(out.most, out.kept), out.kept};
   }
 
  private:
   const VllmPool& pool_;
   std::uint64_t prefix_ = 0;
-  bool forgets_ = false, has_windows_ = false;
+  bool forgets_ = false;
 };
 
 }  // namespace

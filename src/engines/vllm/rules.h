@@ -28,7 +28,7 @@ struct VllmRules {
   bool pages_cross_attention = false;
   bool caches_latents = false;
   // States.
-  bool caches_states = false, align_by_default = false;
+  bool caches_states = false, align_by_default = false, frees_states = false, admits_whole = false;
   bool all_mode = false, all_mode_speculative = false;
   bool scan_checkpoints = false, delta_checkpoints = false, latent_checkpoints = false;
   bool latent_state_blocks = false, pooled_layout = false;
