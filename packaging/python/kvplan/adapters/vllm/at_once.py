@@ -63,13 +63,14 @@ def count(config, kv, lengths, shared=0):
     from vllm.sampling_params import SamplingParams
     from vllm.v1.request import Request
     scheduler, hasher = make_scheduler(config, kv)
+    depth = getattr(config, "max_concurrent_batches", 2 if config.scheduler_config.async_scheduling else 1)  # 0.22: of the executor
     for parked in range(MOST):
         length = lengths[parked % len(lengths)]
         prompt = [0] * shared + [parked + 1] * (length - ANSWER - shared)
         request = Request(request_id=str(parked), prompt_token_ids=prompt, pooling_params=None, block_hasher=hasher,
                           sampling_params=SamplingParams(max_tokens=4 * ANSWER, ignore_eos=True))
         scheduler.add_request(request)
-        if not admitted(scheduler, request, length, config.max_concurrent_batches):
+        if not admitted(scheduler, request, length, depth):
             return parked
         assert not request.is_finished(), request.status
         assert scheduler.running == [request]
