@@ -210,7 +210,7 @@ void read_mlx(QuantDeclaration& out, const Fields& config) {
     return scheme;
   };
   out.scheme = scheme_of(config);
-  out.has_embedding = out.has_head = true;
+  out.has_embedding = true;
   for (const std::string& key : config.keys()) {
     if (const auto own = config.child(key); own && own->is_number("bits")) {
       config.touch(key);
