@@ -449,8 +449,8 @@ struct Engine {
   // Whether kvplan knows, from the engine's lists or from a run, in which form the engine caches this model's latents
   // (MLA). Null: the form follows from the config's keys, or the engine refuses unknown models.
   bool (*names_latents)(const EngineInput& input) = nullptr;
-  // The maximum context that the engine assumes if the config has none; 0: it assumes none.
   std::string_view oldest_recent = "";  // the first release of the last year
+  // The maximum context that the engine assumes if the config has none; 0: it assumes none.
   Tokens assumed_length{};
   Start start = Start::kUnknown;
   // Why the engine would refuse to start even with enough memory; null: not known.

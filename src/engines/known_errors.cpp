@@ -38,7 +38,7 @@ static bool has_packed_table(const ModelShape& model) {
 // Whether ModelOpt's file gives each layer its own type. Only Nemotron-H was read that way from the beginning.
 static bool is_mixed_modelopt(const EngineInput& input) {
   const QuantDeclaration& declared = input.model.quantization;
-  return declared.dialect.starts_with("modelopt") && !declared.scheme && input.model.arch != Arch::kNemotronH;
+  return declared.dialect.starts_with("modelopt") && !declared.scheme && input.model.model_type != "nemotron_h";
 }
 
 // clang-format off
@@ -104,6 +104,10 @@ constexpr KnownError kErrors[] = {
      .when = [](const EngineInput& input) { return !names_key(input, "layer_types"); },
      .tells = "without layer_types transformers builds a whole layer of Dory for each of num_hidden_layers; this plan has half as many, as vLLM has",
      .why = "Released files list attention and MLPs as separate blocks in layer_types. Without layer_types transformers does not halve the counts."},
+    {.engine = "transformers", .name = "Falcon's stored head", .effect = kWarning, .types = "falcon",
+     .when = [](const EngineInput& input) { return !names_key(input, "tie_word_embeddings"); },
+     .tells = "transformers ties Falcon's head and drops the copy that its files store; this plan's weights are 0.5 % too large",
+     .why = "FalconConfig's default is tie_word_embeddings=True (kvplan verify with 5.24 and Falcon-180B)."},
     {.engine = "transformers", .name = "LongCat's zero experts", .effect = kUnknown, .types = "longcat_flash",
      .tells = "transformers allocates weights for LongCat's zero experts, which no checkpoint has; this plan leaves them out, so its weights are 24 % too small",
      .why = "LongCat's class allocates weights for its 256 zero experts: released checkpoints have none.",

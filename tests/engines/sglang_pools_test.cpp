@@ -682,7 +682,7 @@ TEST_CASE("SGLang: experts in ModelOpt's NVFP4 need a runner on Blackwell") {
     std::string_view dialect = "modelopt";
   };
   const auto id = [](const char* engine, const char* card, Asked asked) {
-    EngineInput input = input_of(asked.type, {heads(8, 128)});
+    EngineInput input = input_of(asked.type, {heads(8, 128), heads(8, 128, 8192)});
     input.request = request_for(engine, 8192);
     input.request.card.gpu = &parse_gpu(card);
     input.request.extras.moe_runner = asked.runner;
@@ -721,7 +721,7 @@ TEST_CASE("SGLang: experts in ModelOpt's NVFP4 need a runner on Blackwell") {
   const auto found = sglang_refusal(engine_input(mixed, request), load_for(100));
   CHECK((found && found->id == "moe_runner"));
   // Compressed-tensors' NVFP4 came with 0.5.7 (sgl-project/sglang#13639).
-  CHECK(id("sglang@0.5.5", "rtx-pro-6000", {.dialect = "compressed-tensors"}) == "no_kernel");
+  CHECK(id("sglang@0.5.5", "rtx-pro-6000", {.dialect = "compressed-tensors"}) == "quantization");
   CHECK(id("sglang@0.5.7", "rtx-pro-6000", {.dialect = "compressed-tensors"}).empty());
 }
 

@@ -40,11 +40,14 @@ TEST_CASE("SGLang: what it makes of public checkpoints") {
       "intermediate_size":10240,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":32,
       "max_position_embeddings":128000,"vocab_size":49152,"attention_bias":true,"mlp_bias":true,
       "tie_word_embeddings":true,"torch_dtype":"bfloat16")";
-  // Granite-3B-Code-128k: 7,004,492,800 bytes of weights.
-  Bytes weights;
-  for (const LedgerLine& line : plan_of(llama + "}").memory[0].lines)
-    if (line.part == Section::kWeights && line.id != LineId::kLoading) weights += line.bytes;
-  CHECK(weights.count() == doctest::Approx(7004492800).epsilon(1e-5));
+  // Granite-3B-Code-128k: SGLang has none of the 1,474,560 bytes of its MLPs' biases.
+  std::string unbiased = llama;
+  unbiased.replace(unbiased.find(R"("mlp_bias":true)"), 15, R"("mlp_bias":false)");
+  const auto weights = [&](const std::string& config, const char* engine) {
+    return plan_of(config + "}", engine).memory[0].weights->count();
+  };
+  CHECK(weights(llama, "sglang@0.5.23") == weights(unbiased, "sglang@0.5.23"));
+  CHECK(weights(llama, "vllm@0.33") > weights(unbiased, "vllm@0.33"));
   // GPTQ in 3 bits (Genz-70B), without symmetry, and MLX's quantization_config (Qwen3-14B-MLX-4bit).
   const std::string gptq = llama + R"(,"quantization_config":{"quant_method":"gptq","group_size":128,"bits":)";
   CHECK(refusal(gptq + R"(3,"sym":true}})") == "quantization");

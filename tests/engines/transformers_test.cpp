@@ -108,6 +108,17 @@ TEST_CASE("transformers: layers that read another layer's cache have none, and w
   CHECK(held("gpt-oss-20b", request_for("transformers", 4096)) == std::uint64_t{12 * 2048} * (4096 + 128));
 }
 
+// Executed in 5.24: 19,461,570,560 bytes for 4,096 tokens of Falcon-180B's 80 layers, whose 8 groups have 29 heads
+// each.
+TEST_CASE("transformers: Falcon's K and V are stored once for every query head") {
+  const ModelSpec model =
+      parse_model(R"({"architectures":["FalconForCausalLM"],"model_type":"falcon","vocab_size":65024,
+      "hidden_size":14848,"num_hidden_layers":80,"num_attention_heads":232,"num_kv_heads":8,"multi_query":true,
+      "new_decoder_architecture":true,"torch_dtype":"bfloat16"})");
+  CHECK(make_plan(model, request_for("transformers", 4096)).kv_cache.reserved.count() == 19461570560);
+  CHECK(make_plan(model, request_for("vllm", 4096)).kv_cache.reserved.count() == 671088640);
+}
+
 TEST_CASE("transformers: a quantized cache has a scale and a shift for every 64 elements") {
   Request request = request_for("transformers", 4096);
   request.cache_type_k = request.cache_type_v = Dtype::kInt4;

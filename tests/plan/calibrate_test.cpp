@@ -206,7 +206,9 @@ TEST_CASE("calibrate: weights and blocks from kvplan verify") {
   CHECK(planned("0.99", 8192).calibrated.empty());
   CHECK_FALSE(plan.settings.prefix_caching == false);
   const auto off = said_by_engine(model, request, "prefix_caching=0", "2026-11-28");
-  CHECK(make_plan(model, on("h100-80gb", "vllm", {off})).settings.prefix_caching == false);
+  Request later = on("h100-80gb", "vllm", {off});
+  later.engine_version = "0.99.0";
+  CHECK(make_plan(model, later).settings.prefix_caching == false);
   CHECK_THROWS_AS(said_by_engine(model, request, "tokens=7", "2026-11-28"), Error);
   CHECK_THROWS_AS(said_by_engine(model, request, "block_bytes=-1", "2026-11-28"), Error);
 }

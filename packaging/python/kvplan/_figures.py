@@ -36,7 +36,7 @@ def _start(plan: Answer, row: Row, later: Sequence[str] = (), by_memory: bool = 
     size = (row.get("plans") or [{}])[0]
     starts = "refused" not in row and "refused" not in size and "needed_gib" not in size
     if verdict["refusal"] is not None:
-        return Figure("starts", (verdict["refusal_code"] or "") in later, starts)
+        return Figure("starts", starts and (verdict["refusal_code"] or "") in later, starts)
     if not by_memory:
         return Figure("starts", True, starts)
     return Figure("starts", starts if verdict["starts"] is None else verdict["starts"], starts)

@@ -247,6 +247,8 @@ UNKNOWN = "The checkpoint you are trying to load has model type `a_b` but Transf
 
 @pytest.mark.parametrize("raised, kind, words", [
     (f"exec({f'raise ValueError({UNKNOWN!r})'!r})", "not_run", "its transformers does not know model type a_b"),
+    ("exec('raise RuntimeError(\"Failed to load the processor: set `trust_remote_code=True`\")')", "not_run", "files of a processor"),
+    ("exec('raise ValueError(\"set `trust_remote_code=True`\")')", "not_run", "needs code of its repository"),
     ("None.vocab", "not_run", "'NoneType' object has no attribute 'vocab'"),
     ("ask.gone", "missed", "has no attribute 'gone'")])
 def test_errors_of_the_engine(raised, kind, words):

@@ -33,7 +33,7 @@ std::span<const ClassRow<SglangClass>> sglang_classes() {
      "PixtralForConditionalGeneration GlmMoeDsaForCausalLM Glm5NextForConditionalGeneration HYV4ForCausalLM "
      "LongcatFlashForCausalLM Dots3NoteForCausalLM Glm4MoeForCausalLM Qwen3MoeForCausalLM "
      "Qwen3VLMoeForConditionalGeneration Qwen3NextForCausalLM Qwen3_5MoeForConditionalGeneration "
-     "InternS2PreviewForConditionalGeneration Qwen4ExpForConditionalGeneration"},
+     "InternS2PreviewForConditionalGeneration Qwen4ExpForConditionalGeneration BeamForCausalLM"},
     {&C::picks_runner_by_rule, {}, "MiniMaxM2ForCausalLM"},
     {&C::weighs_inputs, {kLlama4}},
     {&C::states_in_pages, {}, "KimiK3ForConditionalGeneration"},

@@ -214,6 +214,7 @@ constexpr TensorEdit kEdits[] = {
     // A buffer of 1 + weight, in addition to the weight.
     {kQwen3p5, AddBeside{"<norms> -linear_attn.norm", "gemma_weight", {.rows = 1}},
      "GemmaRMSNorm.gemma_weight: Norms of Qwen3.5 and Qwen3-Next keep 1 + weight, too.", {.since = {0, 5, 11}}},
+    {"Gemma2ForCausalLM", AddBeside{"<norms>", "gemma_weight", {.rows = 1}}, "layernorm.py", {.since = {0, 5, 11}}},
     {"Qwen3NextForCausalLM", AddBeside{"<norms> -linear_attn.norm", "gemma_weight", {.rows = 1}},
      "GemmaRMSNorm.gemma_weight: Norms of Qwen3.5 and Qwen3-Next keep 1 + weight, too.", {.since = {0, 5, 11}}},
 

@@ -47,6 +47,7 @@ static std::span<const ClassRow<TransformersClass>> classes() {
     {&C::learned_prompt, {kCpmant}},
     {&C::compressed, {kDeepseekV4}},
     {&C::float32_index_keys, {kDots3Note}},               // modeling_dots3_note.py
+    {&C::repeats_heads, {}, "FalconForCausalLM"},  // _split_heads; the first decoder has one KV head
     {&C::whole_windows, {kGptNeo}},
     {&C::float32_convolutions, {kInkling, kInkling2}},    // modeling_inkling.py
     {&C::states_of_its_type, {kMinimax, kBailingLinear, kBailingHybrid}},

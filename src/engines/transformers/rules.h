@@ -31,6 +31,7 @@ struct TransformersClass {
   bool learned_prompt = false;        // tokens of a fixed prompt that precedes every text
   bool compressed = false;            // DeepSeek-V4's compressors
   bool float32_index_keys = false;    // its indexers receive float32 embeddings
+  bool repeats_heads = false;         // K and V of a group are copied to each of its query heads before they are stored
   bool whole_windows = false;         // its config does not give the cache a window
   bool float32_convolutions = false;  // float32 whatever the model's type
   bool states_of_its_type = false;    // recurrent states in the type that its kernels return

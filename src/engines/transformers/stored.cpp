@@ -86,6 +86,7 @@ static CacheTerms stored_terms(const EngineInput& input, const CacheTerms& terms
   for (Term& term : out) {
     if (is_scaled(term)) term.storage = its.float32_index_keys ? Storage::kFloat32 : Storage::kModel;
     if (its.whole_windows) term.limit = {};
+    if (its.repeats_heads && term.shape.units > 1) term.shape.units = input.model.num_heads;
     if (its.float32_convolutions && term.shape.columns > 0) term.storage = Storage::kFloat32;
     if (its.copied_states) term.storage = Storage::kModel;
     if (widens && term.limit.tokens == Tokens(kMimoWindow)) term.limit.tokens = Tokens(kMimoWindow + 1);
@@ -121,6 +122,7 @@ std::vector<LayerCache> stored_caches(const EngineInput& input, std::vector<Laye
 std::string_view stored_reason(const EngineInput& input, const LayerCache& cache, const Term& term) {
   const TransformersClass its = transformers_class(input.model);
   if (its.learned_prompt) return term.growth == Growth::kSequence ? "a learned prompt before every text" : "";
+  if (its.repeats_heads && term.shape.units > 1) return "K and V of every query head";
   if (its.whole_windows) return "sliding windows cache every token";
   if (its.copied_states) return term.name == kOffset ? "the length" : "states in the model's type";
   if (its.compressed) {

@@ -25,6 +25,7 @@ NEEDS_CODE = "the model needs code of its repository, which verify never runs"
 LACKING = re.compile(r"'(\w*Config)' object has no attribute '(\w+)'")
 UNKNOWN_TYPE = re.compile(r"model type `([\w.-]+)` but Transformers does not recognize")
 UNKNOWN_CLASS = re.compile(r"architectures? .* (?:is|are) not supported")
+PROCESSOR = re.compile(r"load (?:the|image) processor")
 REMOTE = re.compile(r"trust_remote_code|custom code|remote code", re.IGNORECASE)
 
 
@@ -76,6 +77,8 @@ def answer_of(engine, case):
         return {"not_run": NEEDS_CODE} if unknown or remote else row
     except (Exception, SystemExit) as error:
         words = one_line(error)
+        if PROCESSOR.search(words) and not names_code(case):
+            return {"not_run": "its class reads files of a processor and a tokenizer, which verify does not have"}
         if REMOTE.search(words):
             return {"not_run": NEEDS_CODE}
         if lacking := LACKING.search(words):

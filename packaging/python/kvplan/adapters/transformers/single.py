@@ -8,7 +8,7 @@ import os
 import imports  # noqa: F401  (first)
 import torch
 import transformers
-from class_defaults import CONFIG_MAPPING, CONFIG_MAPPING_NAMES, class_name
+from class_defaults import CONFIG_MAPPING, CONFIG_MAPPING_NAMES, class_name, encoder_only
 from measured import build, caches, kept_buffers, parameters
 
 
@@ -37,5 +37,5 @@ def row(case):
         model = build(config, name, "eager", dtype)
     out = {"class": name, "renamed": wanted not in (None, name),  # the config names a class of its repository's code
            "parameters": parameters(model), "kept_buffers": kept_buffers(model)}
-    out["cache"], out["cache_error"] = caches(model, config, name, steps(case["tokens"]), dtype)
+    out["cache"], out["cache_error"] = ([], None) if encoder_only(config) else caches(model, config, name, steps(case["tokens"]), dtype)
     return out
