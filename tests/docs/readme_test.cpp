@@ -1,6 +1,7 @@
 // The screens in the documentation are what the program prints, and their commands run.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -14,14 +15,16 @@
 
 namespace {
 
-// Re-runs every screen of a page.
+// Re-runs every screen of a page, and with KVPLAN_UPDATE_GOLDEN writes what is printed now.
 void check_screens(const std::string& path) {
   CAPTURE(path);
-  std::ifstream page(std::string(KVPLAN_SOURCE_DIR) + "/" + path);
+  const std::string file = std::string(KVPLAN_SOURCE_DIR) + "/" + path;
+  std::ifstream page(file);
   REQUIRE(page.good());
   int screens = 0;
   std::string command;
   std::string shown;
+  std::string updated;
   bool inside = false;
   for (std::string line; std::getline(page, line);) {
     if (line == "```console") {
@@ -34,25 +37,32 @@ void check_screens(const std::string& path) {
       CAPTURE(command);
       // The pages' models are in the catalogue, so that their commands run in any folder.
       CHECK(command.find("testdata/") == std::string::npos);
-      const std::string printed =
+      std::string printed =
           kvplan::run_program(kvplan::words_of(command), "/dev/null", {"HF_HUB_OFFLINE=1", "HF_HOME=/nonexistent"}).out;
-      // A screen that ends with "..." shows the beginning.
-      if (shown.ends_with("\n...\n"))
-        CHECK(printed.starts_with(shown.substr(0, shown.size() - 4)));
-      else
-        CHECK(printed == shown);
+      // A screen that ends with "..." shows the first lines.
+      if (shown.ends_with("\n...\n")) {
+        std::size_t end = 0;
+        for (auto lines = std::count(shown.begin(), shown.end(), '\n'); lines > 1; --lines)
+          end = std::min(printed.find('\n', end), printed.size() - 1) + 1;
+        printed = printed.substr(0, end) + "...\n";
+      }
+      CHECK(printed == shown);
+      updated += printed;
     } else if (inside && line.starts_with("$ kvplan")) {
       command = line.substr(8);
     } else if (inside) {
       shown += line + "\n";
+      continue;
     }
+    updated += line + "\n";
   }
   CHECK(screens >= 1);
+  if (std::getenv("KVPLAN_UPDATE_GOLDEN") != nullptr) std::ofstream(file) << updated;
 }
 
 }  // namespace
 
-TEST_CASE("the pages show what kvplan prints") {
+TEST_CASE("docs/*.md: the pages show what kvplan prints") {
   for (const char* page : {"README.md", "docs/compare.md", "docs/extras.md", "docs/fit.md", "docs/fleet.md"})
     check_screens(page);
 }
