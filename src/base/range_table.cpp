@@ -33,7 +33,7 @@ constexpr std::array kTermRanges{
     TermRange{"vllm outside, unified memory", -1.32, 2.512, 128},
     TermRange{"vllm room for graphs", -0.728, 1.468, 128},
     TermRange{"vllm room for graphs, new runner", -0.728, 0.347, 128},
-    TermRange{"vllm weights", 0.0, 0.019, 16},
+    TermRange{"vllm weights", 0.0, 0.011, 16},
 };
 
 }  // namespace

@@ -311,6 +311,8 @@ struct EngineLoading {
   std::string_view made_at_load = "";
   // Whether --weights bnb-nf4 makes bnb-nf4-single; null: it does not.
   bool (*makes_single_nf4)(const Request& request) = nullptr;
+  // Whether PyTorch leaves blocks of 20 MiB or more whole while the engine loads; null: it never does.
+  bool (*keeps_large_rests)(const Request& request) = nullptr;
   // The type to which a GGUF's tensors are unpacked, unless --dtype names another. "": they stay packed.
   std::string_view unpacks_gguf = "";
   // The allocator's memory counts as weights if it is more than the tensors: it includes rotary tables and unused

@@ -144,7 +144,9 @@ std::vector<LedgerLine> loading_lines(const ModelSpec& model, const Weigher& wei
       formula += {"{rows} positions x {width} x {each} B", {{"rows", rows}, {"width", table.width}, {"each", each}}};
   }
   const bool reserves = engine.loading.counted == CountedAs::kReserved;
-  LoadedWeights loaded = loaded_weights(model, weigher, asked, reserves, tables);
+  const auto keeps_rests = engine.loading.keeps_large_rests;
+  LoadedWeights loaded = loaded_weights(model, weigher, asked, reserves, tables,
+                                        keeps_rests && keeps_rests(request) ? TorchPieces(20 * kMiB) : TorchPieces());
   segments = std::move(loaded.segments);
   std::vector<LedgerLine> out;
   if (loaded.rotary > Bytes(0))

@@ -82,7 +82,7 @@ Bytes packed_part(Bytes bytes, double elements) {
 }  // namespace
 
 LoadedWeights loaded_weights(const WeightModel& model, const Weigher& weigher, const WeightRequest& request,
-                             bool copies_latents, std::span<const Bytes> tables) {
+                             bool copies_latents, std::span<const Bytes> tables, TorchPieces pieces) {
   LoadedWeights out;
   const std::uint64_t element = plain_bytes(request.dtype.value_or(model.dtype));
   std::vector<Bytes> copies_of_latents;
@@ -124,7 +124,6 @@ LoadedWeights loaded_weights(const WeightModel& model, const Weigher& weigher, c
     });
   }
   if (out.tensors == Bytes(0)) return out;
-  TorchPieces pieces;
   const auto take = [&](const LayerTensors& tensors) {
     for (const Tensor& tensor : tensors.all()) pieces.take(tensor.bytes);
   };

@@ -2,6 +2,8 @@
 // angles, and the allocator's blocks.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <set>
 #include <span>
 #include <vector>
@@ -14,10 +16,14 @@ namespace kvplan {
 // PyTorch's caching allocator: what it takes from a GPU for tensors that stay. Sizes are rounded up to 512 B. Blocks of
 // up to 1 MiB are cut from segments of 2 MiB, and blocks below 10 MiB from segments of 20 MiB. Larger blocks get their
 // own segment in whole 2 MiB. The smallest free block that is large enough is used. What remains of it becomes a free
-// block if it has at least 512 B (small) or more than 1 MiB (large). Otherwise the tensor keeps it. Source: PyTorch
-// c10/cuda/CUDACachingAllocator.cpp (round_size, get_allocation_size, should_split).
+// block if it has at least 512 B (small) or more than 1 MiB (large). Otherwise the tensor keeps it, and tensors from
+// `most_split` B on always do (max_split_size_mb). Source: PyTorch c10/cuda/CUDACachingAllocator.cpp (round_size,
+// get_allocation_size, should_split).
 class TorchPieces {
  public:
+  explicit TorchPieces(std::uint64_t most_split = std::numeric_limits<std::uint64_t>::max())
+      : most_split_(most_split) {}
+
   void take(Bytes tensor) {
     if (tensor == Bytes(0)) return;
     constexpr std::string_view kWhat = "the allocator's pieces";
@@ -34,7 +40,7 @@ class TorchPieces {
       segments.emplace_back(piece);
     }
     const std::uint64_t rest = piece - wanted;
-    if (is_small ? rest >= 512 : rest > kMiB) {
+    if (is_small ? rest >= 512 : rest > kMiB && wanted < most_split_) {
       free.insert(Bytes(rest));
       piece = wanted;
     }
@@ -46,6 +52,7 @@ class TorchPieces {
   std::vector<Bytes> segments;  // the blocks of `reserved`, in the order of allocation
 
  private:
+  std::uint64_t most_split_;
   std::multiset<Bytes> small_, large_;  // free blocks
 };
 
@@ -66,8 +73,8 @@ struct LoadedWeights {
 // MLA multiplies by the two halves of kv_b_proj. vLLM views the matrix itself, and copies it only if it is quantized.
 // SGLang always copies it (`copies_latents`).
 //
-// `tables`: bytes of each rotary table.
+// `tables`: bytes of each rotary table. `pieces`: the allocator as the engine sets it.
 LoadedWeights loaded_weights(const WeightModel& model, const Weigher& weigher, const WeightRequest& request,
-                             bool copies_latents, std::span<const Bytes> tables);
+                             bool copies_latents, std::span<const Bytes> tables, TorchPieces pieces = TorchPieces());
 
 }  // namespace kvplan

@@ -33,6 +33,16 @@ TEST_CASE("loaded weights: the segments of PyTorch's allocator") {
   CHECK(pieces.reserved == Bytes(80 * kMiB));
 }
 
+// max_split_size_mb:20, which vLLM sets while it loads since 0.21.
+TEST_CASE("loaded weights: large tensors that keep their segments") {
+  TorchPieces pieces(20 * kMiB);
+  pieces.take(Bytes(49 * kMiB / 2));  // 24.5 MiB of 26
+  CHECK(pieces.allocated == Bytes(26 * kMiB));
+  pieces.take(Bytes(33 * kMiB / 2));  // 16.5 MiB of 18
+  CHECK(pieces.allocated == Bytes(85 * kMiB / 2));
+  CHECK(pieces.reserved == Bytes(44 * kMiB));
+}
+
 LoadedWeights load(const std::string& config, std::uint64_t ranks, bool copies_latents = false) {
   const ModelSpec model = read_config(config, "", "test", {});
   WeightRequest request;

@@ -274,6 +274,8 @@ constexpr Rule<V> kRules[] = {
           "models/transformers; not in 0.29", kExecuted),
     since(10, &V::unpacks_bnb_scales, "Double-quantized scales of bitsandbytes are kept in float32.",
           "BitsAndBytesModelLoader._dequantize_dq; not in 0.9"),
+    since(21, &V::keeps_large_rests, "While loading on NVIDIA GPUs, tensors of 20 MiB or more keep whole segments.",
+          "gpu_worker.py: _scoped_allocator_max_split; not in 0.20"),
     since(12, &V::lora_with_experts, "LoRA adapters wrap experts too, and reserve no extra rows of vocabulary.",
           "lora/layers; 256 extra rows before"),
     {&V::has_decode_context,

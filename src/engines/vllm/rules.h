@@ -65,6 +65,7 @@ struct VllmRules {
   bool leaves_towers = false;
   bool refines_blocks = false;
   bool fewer_scales = false, copies_scales = false, library_scales = false, unpacks_bnb_scales = false;
+  bool keeps_large_rests = false;
   bool lora_with_experts = false;
   // The command line.
   bool spans_nodes = false, rope_parameters = false, has_decode_context = false;

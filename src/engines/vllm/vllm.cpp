@@ -125,6 +125,9 @@ Engine vllm_engine() {
   engine.refusal = vllm_refusal;
   engine.loading.made_at_load = "fp8 fp8-channel bnb-nf4";
   engine.loading.makes_single_nf4 = [](const Request& request) { return vllm_rules(request).unpacks_bnb_scales; };
+  engine.loading.keeps_large_rests = [](const Request& request) {
+    return vllm_rules(request).keeps_large_rests && !request.card.is_amd();
+  };
   engine.loading.keeps_types = true;
   // vocab_parallel_embedding.py: dispatch_cpu_unquantized_gemm with remove_weight=False
   engine.loading.packs_embedding_on_cpu = true;
