@@ -182,7 +182,8 @@ class Remedies {
   bool by_class() {
     if (by_class(log_.remedies)) return true;
     const LogProgram* const printed = log_program(cause_.engine);
-    return (printed != nullptr && printed != &program_ && by_class(printed->log->remedies)) || by_class(system_log().remedies);
+    return (printed != nullptr && printed != &program_ && by_class(printed->log->remedies)) ||
+           by_class(system_log().remedies);
   }
 
   // Adds the remedy with the value that follows from the log.

@@ -127,4 +127,27 @@ std::string transformers_makes_by(const Request& request) {
   return out;
 }
 
+// QuantizedCache.__init__ refuses layer types other than full_attention. generate() also refuses encoder-decoders.
+std::optional<Refusal> transformers_refusal(const EngineInput& input, const Load&) {
+  const std::string_view type = input.request.weights ? std::string_view(*input.request.weights) : "";
+  if (type.starts_with("hqq") && transformers_rules(input.request).lacks_hqq)
+    return Refusal{"quantization", "QuantizationMethod.HQQ is not available yet and will be supported soon",
+                   "use bnb-nf4, or transformers 4.57"};
+  if (input.request.cpu_offload && (type.starts_with("bnb") || type.starts_with("fp8") || type.starts_with("hqq") ||
+                                    input.model.quantization.dialect == "bitsandbytes"))
+    return Refusal{"device_map",
+                   "Some modules are dispatched on the CPU or the disk: this quantizer needs all of them on GPUs",
+                   "leave --device-map out"};
+  if (!quantized(input.types.key)) return std::nullopt;
+  const bool has_others = any_term(input, [](const Term& term) {
+    return term.growth != Growth::kToken || term.stride != 1 || term.limit.kind != LimitKind::kNone ||
+           (term.role != Role::kKey && term.role != Role::kValue);
+  });
+  if (!has_others || transformers_class(input.model).whole_windows) return std::nullopt;
+  return Refusal{"quantized_cache",
+                 "transformers quantizes the cache of models whose layers are all of full attention, and this one has "
+                 "others",
+                 "leave --kv-cache-dtype out"};
+}
+
 }  // namespace kvplan

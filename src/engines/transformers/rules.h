@@ -55,5 +55,12 @@ inline TransformersClass transformers_class(const ModelShape& model) {
 // A checkpoint's tensors as from_pretrained loads them (Engine::make_tensors).
 void transformers_tensors(EngineTensors& model);
 std::string transformers_makes_by(const Request& request);
+inline bool grouped(Dtype type) {
+  return type == Dtype::kInt4 || type == Dtype::kInt8;
+}
+inline bool quantized(Dtype type) {
+  return grouped(type) || type == Dtype::kFp8E4m3;
+}
+std::optional<Refusal> transformers_refusal(const EngineInput& input, const Load& load);
 
 }  // namespace kvplan

@@ -47,14 +47,6 @@ constexpr EngineVersion kVersions[] = {
 constexpr std::uint64_t kQuantGroup = 64;
 constexpr std::uint64_t kResidual = 128;  // a QuantizedCache keeps this many of the newest tokens unquantized
 
-static bool grouped(Dtype type) {
-  return type == Dtype::kInt4 || type == Dtype::kInt8;
-}
-
-static bool quantized(Dtype type) {
-  return grouped(type) || type == Dtype::kFp8E4m3;
-}
-
 constexpr std::array<std::string_view, 5> kImplementations{"dynamic", "static", "quantized", "offloaded",
                                                            "offloaded_static"};
 
@@ -453,29 +445,6 @@ static std::vector<LedgerLine> overhead(const OverheadInput& in) {
   return out;
 }
 
-// QuantizedCache.__init__ refuses layer types other than full_attention. generate() also refuses encoder-decoders.
-static std::optional<Refusal> refusal(const EngineInput& input, const Load&) {
-  const std::string_view type = input.request.weights ? std::string_view(*input.request.weights) : "";
-  if (type.starts_with("hqq") && transformers_rules(input.request).lacks_hqq)
-    return Refusal{"quantization", "QuantizationMethod.HQQ is not available yet and will be supported soon",
-                   "use bnb-nf4, or transformers 4.57"};
-  if (input.request.cpu_offload && (type.starts_with("bnb") || type.starts_with("fp8") || type.starts_with("hqq") ||
-                                    input.model.quantization.dialect == "bitsandbytes"))
-    return Refusal{"device_map",
-                   "Some modules are dispatched on the CPU or the disk: this quantizer needs all of them on GPUs",
-                   "leave --device-map out"};
-  if (!quantized(input.types.key)) return std::nullopt;
-  const bool has_others = any_term(input, [](const Term& term) {
-    return term.growth != Growth::kToken || term.stride != 1 || term.limit.kind != LimitKind::kNone ||
-           (term.role != Role::kKey && term.role != Role::kValue);
-  });
-  if (!has_others || transformers_class(input.model).whole_windows) return std::nullopt;
-  return Refusal{"quantized_cache",
-                 "transformers quantizes the cache of models whose layers are all of full attention, and this one has "
-                 "others",
-                 "leave --kv-cache-dtype out"};
-}
-
 // The part of a GPU that device_map="auto" fills with weights: of a single GPU nine tenths (get_balanced_memory), and
 // with these quantizers nine tenths of that (adjust_max_memory).
 static double fills_gpu(const Request& request) {
@@ -500,7 +469,7 @@ Engine transformers_engine() {
   out.fills_gpu = fills_gpu;
   out.kv_choices = "bfloat16 int8 int4";
   out.weight_choices = "bfloat16 fp8 int8 int4";
-  out.refusal = refusal;
+  out.refusal = transformers_refusal;
   out.names_latents = [](const EngineInput&) { return false; };  // each class caches as its own code does
   out.has_scores = true;
   out.parallel.layers_first = true;  // device_map="auto"; -tp is torchrun with tp_plan="auto"

@@ -195,7 +195,7 @@ LedgerLine vllm_graphs_line(const EngineInput& input, const VllmRules& rules) {
   const std::uint64_t layers = ceil_div(input.model.num_layers, input.request.parallel.pipeline);
   const VllmGraphs captures = vllm_captured_graphs(input, rules);
   const bool shares = input.request.card.is_unified();
-  const Bytes splits = split_outputs(input, rules.wide_graph_steps ? captures.largest_whole : 0);
+  const Bytes splits = split_outputs(input, captures.largest_whole);
   const bool alone = input.request.parallel.tensor == 1 && input.request.parallel.pipeline == 1;
   const std::string_view term = shares                                              ? "vllm graphs, unified memory"
                                 : !rules.whole_graphs                               ? "vllm graphs until 0.10"
