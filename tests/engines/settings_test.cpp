@@ -74,7 +74,9 @@ TEST_CASE("settings: vLLM reads an encoder's input in one batch") {
   Bytes weights;
   for (const LedgerLine& line : plan.memory[0].lines)
     if (line.part == Section::kWeights) weights += line.bytes;
-  CHECK(weights.count() == doctest::Approx(1133826640).epsilon(1e-6));
+  // The plan also rounds each to the allocator's blocks.
+  CHECK(weights.count() >= 1133826640 - 2048);
+  CHECK(weights.count() == doctest::Approx(1133826640).epsilon(2e-3));
   request.max_model_len = Tokens(512);
   CHECK(make_plan(model, request).settings.max_num_batched_tokens == 2048);
   request.max_num_batched_tokens = Tokens(4096);
