@@ -90,11 +90,9 @@ void measure_vision(const Fields& object, const Fields& side, TowerModel& out) {
   const std::string type = side.find_string("model_type").value_or(object.find_string("model_type").value_or(""));
   const Fields of_class = with_class(side, has_class(type + "_vision") ? type + "_vision" : type).quietly();
   out.declared_layers = first_number(vision, {"num_hidden_layers", "vt_num_hidden_layers"});
-  if (out.declared_layers == 0 && !of_class.is_list("num_hidden_layers"))
-    out.declared_layers = of_class.count_or("num_hidden_layers", 0);
+  if (out.declared_layers == 0) out.declared_layers = of_class.count_or("num_hidden_layers", 0);
   out.declared_width = first_number(vision, {"hidden_size", "vt_hidden_size"});
-  if (out.declared_width == 0 && !of_class.is_list("hidden_size"))
-    out.declared_width = of_class.count_or("hidden_size", 0);
+  if (out.declared_width == 0 && !side.is_list("embed_dim")) out.declared_width = of_class.count_or("hidden_size", 0);
   out.intermediate = first_number(vision, {"intermediate_size", "mlp_dim"});
   if (out.intermediate == 0) out.intermediate = out.width * 4;
   const std::uint64_t merge =
