@@ -6,10 +6,10 @@
 // - More than 8 queries are fused where keys and values are equally wide: 64, 80 or 128, and 72 or 96 since mlx 0.32.1.
 //   Since 0.32.2 an M5 also fuses 256, for 1,024 queries and more.
 // - A quantized cache is never fused. Two copies of its scores were measured (unslothai/unsloth-zoo#1151).
-// - Latent attention holds the scores of the rope part with and without the mask, and expands one layer's keys and
+// - Latent attention stores the scores of the rope part with and without the mask, and expands one layer's keys and
 //   values (1.25 MB a token of DeepSeek-V3 in ml-explore/mlx-lm#839; 2 * 2048 * 128 heads * 2 B are 1.05).
 // - Mamba-2's scan has matrices of 256 x 256 per head. A prompt of 2,048 tokens held 15 for each 256 tokens in
-//   ml-explore/mlx-lm#525, and before it 20 of 2,048 x 2,048. A CPU, which waits for each, holds 3.
+//   ml-explore/mlx-lm#525, and before it 20 of 2,048 x 2,048. A CPU, which waits for each, has 3.
 #include <algorithm>
 
 #include "engines/estimates.h"
