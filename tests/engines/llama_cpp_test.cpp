@@ -380,7 +380,7 @@ TEST_CASE("llama.cpp: no buffer is larger than Vulkan and SYCL allocate in one p
   request.engine_version.clear();
   CHECK(refused());  // newer builds split the buffer, but not the scores
   // ggml-org/llama.cpp#18160: Mesa's limit is 4 bytes below the 4 GiB of these scores. 32,768 tokens start.
-  for (const std::uint64_t tokens : {65536, 32768}) {
+  for (const std::uint64_t tokens : {65536U, 32768U}) {
     Request exact = request_for("llama.cpp@b7444", tokens);
     exact.weights = "q8_0";
     exact.llama_cpp.flash_attention = FlashAttention::kOff;

@@ -75,7 +75,7 @@ TEST_CASE("settings: vLLM reads an encoder's input in one batch") {
   for (const LedgerLine& line : plan.memory[0].lines)
     if (line.part == Section::kWeights) weights += line.bytes;
   // The plan also rounds each to the allocator's blocks.
-  CHECK(weights.count() >= 1133826640 - 2048);
+  CHECK(weights.count() >= 1133826640U - 2048U);
   CHECK(weights.count() == doctest::Approx(1133826640).epsilon(2e-3));
   request.max_model_len = Tokens(512);
   CHECK(make_plan(model, request).settings.max_num_batched_tokens == 2048);
