@@ -109,7 +109,8 @@ TEST_CASE("SGLang's share: graphs of prefills, and drafts, by release") {
   CHECK(share("kimi-linear-48b", on_card("sglang@0.5.21", "h100-80gb", 2)) == doctest::Approx(0.834));
   // _handle_piecewise_cuda_graph: by default since 0.5.10, with drafts since 0.5.11, with indexers since 0.5.13.
   const auto at = [](const char* engine, const char* model, std::optional<DraftMethod> draft = std::nullopt) {
-    EngineInput input = engine_input(test_model(model), on_card(engine, "h100-80gb"));
+    const ModelSpec spec = test_model(model);  // the input refers to it
+    EngineInput input = engine_input(spec, on_card(engine, "h100-80gb"));
     input.draft_method = draft;
     return sglang_share(input);
   };
