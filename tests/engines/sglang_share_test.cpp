@@ -165,7 +165,8 @@ TEST_CASE("SGLang's rotary tables of Gemma 3 are not stretched") {
 }
 
 TEST_CASE("SGLang's captured batches") {
-  const EngineInput input = engine_input(test_model("llama-3.1-8b"), on_card("sglang", "h100-80gb"));
+  const ModelSpec model = test_model("llama-3.1-8b");
+  const EngineInput input = engine_input(model, on_card("sglang", "h100-80gb"));
   CHECK(sglang_captured(input, 256) == 36);
   CHECK(sglang_captured(input, 512) == 52);
   CHECK(sglang_captured(input, 48) == 10);
