@@ -224,7 +224,7 @@ void calibrate_weights(const Pieces& pieces, const Load& load, std::vector<Ledge
 static void calibrate_pool(const Pieces& pieces, const std::string& subject, Capacity& capacity,
                            std::vector<AppliedFigure>& applied) {
   const auto token = find_figure(pieces.input.request, kTokenFigure, subject);
-  if (!token || token->figure.mean <= 0 || capacity.tokens.value_or(0) == 0) return;
+  if (!token || token->figure.mean < 1 || capacity.tokens.value_or(0) == 0) return;
   if (pieces.input.request.extras.max_total_tokens) return;
   const std::uint64_t page = pieces.layout.block_size().value_or(1);
   const auto tokens_in = [&](Bytes budget) {

@@ -225,6 +225,10 @@ TEST_CASE("calibrate: tokens of SGLang's pool from kvplan verify") {
                                                           static_cast<double>(plan.load.max_model_len.count()))
                                               .epsilon(1e-3));
   CHECK(plan.calibrated.size() == 1);
+  // A token of less than a byte would give more tokens than fit a number.
+  const CalibrationRecord tiny =
+      said_by_engine(model, on("h100-80gb", "sglang", {}), "token_bytes=0.000000000001", "2026-11-28");
+  CHECK(make_plan(model, on("h100-80gb", "sglang", {tiny})).calibrated.empty());
   Request limited = on("h100-80gb", "sglang", {said});
   limited.extras.max_total_tokens = 5000;
   CHECK(make_plan(model, limited).calibrated.empty());
